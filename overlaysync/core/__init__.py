@@ -1,0 +1,1 @@
+"""Floor 3: pure decisions. No input or output."""

@@ -1,0 +1,1 @@
+"""Floor 4: manifests and locks on the host."""

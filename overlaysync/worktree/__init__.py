@@ -1,0 +1,1 @@
+"""Floor 4: git and file content of the host; the only place that talks to git."""
