@@ -1,0 +1,113 @@
+"""Every key: what it is for, what may stand there, and how that looks in TOML."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+_CHARACTER = r"[^\x00-\x1f\x7f\ud800-\udfff]"  # no control characters, nothing that UTF-8 cannot carry
+_ABSOLUTE_PATH = rf"/{_CHARACTER}*"
+_PATTERN = rf"(?=.*\w){_CHARACTER}+"  # bare wildcards would switch a whole check off
+_ACCOUNT = r"(?!-)[A-Za-z0-9_.-]+"
+
+
+class Key(NamedTuple):
+    """One key of the configuration.
+
+    ``allowed`` completes "expected …". ``value``: the form of the string, or of each string of an array; None
+    for tables.
+    """
+
+    meaning: str
+    allowed: str
+    example: str
+    value: re.Pattern[str] | None = None
+
+
+KEYS: dict[str, Key] = {
+    "target": Key(
+        "The target that is meant when --container is left out.",
+        "a target, as --container takes it",
+        'target = "docker:my-dev"',
+        re.compile(rf"(?!-){_CHARACTER}+"),
+    ),
+    "package": Key(
+        "One table for each distribution that is worked on.",
+        "an array of tables",
+        "[[package]]",
+    ),
+    "distribution": Key(
+        "The installed project that is overlaid.",
+        "the name of a distribution (PEP 508)",
+        'distribution = "vllm"',
+        re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"),
+    ),
+    "image-commit": Key(
+        "Where the full commit that the image was built from is looked for, in this order.",
+        'an array of "label:NAME", "file:/PATH", "env:NAME" or "pep610"',
+        'image-commit = ["label:org.opencontainers.image.revision", "file:/opt/vllm.commit", "pep610"]',
+        re.compile(rf"pep610|label:(?:(?!\s){_CHARACTER})+|env:[A-Za-z_][A-Za-z0-9_]*|file:{_ABSOLUTE_PATH}"),
+    ),
+    "interpreter": Key(
+        "The Python that the workload runs.",
+        "an absolute path in the target",
+        'interpreter = "/opt/venv/bin/python"',
+        re.compile(_ABSOLUTE_PATH),
+    ),
+    "user": Key(
+        "Who writes in the target.",
+        "a user name or id, with a group after a colon if need be",
+        'user = "root"',
+        re.compile(rf"{_ACCOUNT}(?::{_ACCOUNT})?"),
+    ),
+    "working-directory": Key(
+        "Where the workload is started; it can come first on Python's search path.",
+        "an absolute path in the target",
+        'working-directory = "/workspace"',
+        re.compile(_ABSOLUTE_PATH),
+    ),
+    "workload-ignore": Key(
+        "Processes that are not the workload, by name or command line.",
+        "an array of fnmatch patterns, each with a letter or digit in it",
+        'workload-ignore = ["jupyter-lab*"]',
+        re.compile(_PATTERN),
+    ),
+    "generated": Key(
+        "Tracked files that the build overwrites.",
+        "an array of gitignore patterns, each with a letter or digit in it",
+        'generated = ["vllm/vllm_flash_attn/**"]',
+        re.compile(_PATTERN),
+    ),
+    "ships": Key(
+        "New files that the build installs, where what ships at HEAD does not prove it.",
+        "an array of gitignore patterns, each with a letter or digit in it",
+        'ships = ["vllm/new_part/**"]',
+        re.compile(_PATTERN),
+    ),
+    "not-shipped": Key(
+        "New files that the build does not install, where what ships at HEAD does not prove it.",
+        "an array of gitignore patterns, each with a letter or digit in it",
+        'not-shipped = ["vllm/scratch/**"]',
+        re.compile(_PATTERN),
+    ),
+    "not-built": Key(
+        "Files that no build reads, in place of the built-in list.",
+        "an array of gitignore patterns, each with a letter or digit in it",
+        'not-built = ["docs/**", "notebooks/**"]',
+        re.compile(_PATTERN),
+    ),
+}
+
+FILE_PATTERNS = ("generated", "ships", "not-shipped", "not-built")
+"""Keys whose patterns are gitignore's."""
+
+
+def shown(text: str) -> str:
+    """A string of a configuration file on one short line, quoted, safe for a terminal."""
+    return json.dumps(text if len(text) <= 80 else text[:79] + "…", ensure_ascii=not text.isprintable())
+
+
+def key_name(key: str) -> str:
+    """A key as TOML writes it: bare where it may be."""
+    return key if re.fullmatch(r"[A-Za-z0-9_-]{1,80}", key) else shown(key)

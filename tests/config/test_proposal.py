@@ -1,0 +1,74 @@
+"""The proposed configuration is read back as the values it was made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from overlaysync.config.configuration import PackageConfiguration
+from overlaysync.config.decoding import Origin, decode
+from overlaysync.config.files import parse
+from overlaysync.config.loading import load
+from overlaysync.config.proposal import proposal
+from overlaysync.errors import ConfigError
+
+FULL = PackageConfiguration(
+    distribution="vllm",
+    image_commit=("env:VLLM_COMMIT", "pep610"),
+    interpreter="/opt/venv/bin/python",
+    user="1000:1000",
+    working_directory="/workspace",
+    workload_ignore=("jupyter-lab*",),
+    generated=('vllm/"quoted"\\ name/**', "café/**"),
+    ships=("vllm/new/**",),
+    not_shipped=("vllm/scratch/**",),
+    not_built=(),
+)
+
+
+@pytest.mark.parametrize(
+    "package",
+    [PackageConfiguration(distribution="vllm"), FULL, PackageConfiguration("vllm", image_commit=())],
+)
+def test_round_trip(tmp_path: Path, package: PackageConfiguration) -> None:
+    (tmp_path / "overlaysync.toml").write_text(proposal("docker:my-dev", package), encoding="utf-8")
+    configuration = load(tmp_path, None)
+    assert configuration.target == "docker:my-dev"
+    assert configuration.packages == (package,)
+
+
+def test_what_is_not_known_is_a_comment_that_holds_when_it_is_uncommented(tmp_path: Path) -> None:
+    text = proposal("docker:my-dev", PackageConfiguration(distribution="vllm"))
+    assert '# interpreter = "/opt/venv/bin/python"\n' in text
+    uncommented = "\n".join(
+        line.removeprefix("# ") if line.startswith("# ") and " = " in line else line
+        for line in text.splitlines()
+    )
+    package = decode(parse(uncommented, Path("proposed")), Origin(Path("proposed"))).package[0]
+    assert package.interpreter == "/opt/venv/bin/python"
+    assert package.not_built == ("docs/**", "notebooks/**")
+
+
+def test_undecodable_names_become_wildcards() -> None:
+    text = proposal("a", PackageConfiguration(distribution="vllm", generated=("vllm/caf\udce9\n.py",)))
+    assert 'generated = ["vllm/caf??.py"]' in text
+
+
+def test_the_target_cannot_add_lines() -> None:
+    package = PackageConfiguration(distribution="vllm", interpreter='/python"\nuser = "root')
+    with pytest.raises(ConfigError, match="interpreter"):
+        proposal("a", package)
+
+
+@given(st.text(), st.text(), st.lists(st.text(), max_size=3))
+def test_any_text_is_refused_or_round_trips(target: str, interpreter: str, ignore: list[str]) -> None:
+    package = PackageConfiguration("vllm", interpreter=interpreter, workload_ignore=tuple(ignore))
+    try:
+        text = proposal(target, package)
+    except ConfigError:
+        return
+    document = decode(parse(text, Path("proposed")), Origin(Path("proposed")))
+    assert (document.target, document.package) == (target, (package,))
