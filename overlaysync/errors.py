@@ -52,6 +52,12 @@ class TargetError(OverlaysyncError):
     default_code = "target"
 
 
+class NoInterpreterError(TargetError):
+    """This Python cannot be started in the target; another one might."""
+
+    default_code = "no-python"
+
+
 class AgentLostError(TargetError):
     """The agent's side of the conversation ended or broke before its closing frame."""
 
@@ -65,8 +71,32 @@ class ApplyError(OverlaysyncError):
     default_code = "apply-failed"
 
 
+class WorktreeChangedError(ApplyError):
+    """A worktree file vanished or changed between the plan and its copy; nothing of it may be installed."""
+
+    default_code = "unstable-file"
+
+
 class LockedError(OverlaysyncError):
     """Another run works on the same target."""
 
     exit_code = 9
     default_code = "locked"
+
+
+class OverlayDamagedError(OverlaysyncError):
+    """Our own record in the target cannot be read, or a newer version wrote it."""
+
+    exit_code = 5
+    default_code = "overlay-damaged"
+
+
+class AgentBugError(OverlaysyncError):
+    """The agent met what it does not understand: a bug of ours."""
+
+
+class InterruptedRunError(OverlaysyncError):
+    """The user interrupted the run."""
+
+    exit_code = 130
+    default_code = "interrupted"

@@ -1,0 +1,133 @@
+"""Runs git's plumbing. What git could start is switched off, and what could change its answer is pinned.
+
+The checkout is untrusted: its configuration may name programs (fsmonitor, hooks, filters, transports). Only
+commands that need none of them are used, and the pins below hold against the repository's, the user's and the
+system's configuration alike. Of the user's configuration only ``safe.directory`` matters, so HOME is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from msgspec import Struct
+
+from overlaysync.errors import BaselineError, OverlaysyncError, UsageError
+
+_PINNED = (
+    "core.attributesFile=/dev/null",  # only the repository's own attributes and ignore rules count
+    "core.excludesFile=/dev/null",
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.ignoreCase=false",
+    "core.quotePath=false",
+    "core.untrackedCache=false",
+    "protocol.allow=never",
+    "sparse.expectFilesOutsideOfPatterns=true",  # else git hides the skip-worktree bit of a present file
+    "submodule.recurse=false",
+)
+_ARGUMENTS = ("git", "--no-pager", "--no-optional-locks", *(word for pin in _PINNED for word in ("-c", pin)))
+
+_ENVIRONMENT = {
+    "LC_ALL": "C",
+    "GIT_ALLOW_PROTOCOL": "none",  # protocol.<name>.allow of a repository would override protocol.allow
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+
+
+def environment() -> dict[str, str]:
+    """The environment for git: ours without any ``GIT_*`` variable, plus the pins."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return inherited | _ENVIRONMENT
+
+
+class Answer(Struct, frozen=True):
+    """What a git command gave back with an expected exit status."""
+
+    status: int
+    output: bytes
+    messages: str
+
+    @property
+    def text(self) -> str:
+        return decode(self.output)
+
+
+def decode(raw: bytes) -> str:
+    """Text of git, or a path: UTF-8 in any locale, other bytes as surrogates (see ``RepoPath``)."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def encode(path: str) -> bytes:
+    """The bytes that ``decode`` got."""
+    return path.encode("utf-8", "surrogateescape")
+
+
+class Git:
+    """git, run in one directory."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self._environment = environment()
+
+    def run(self, *arguments: str, given: bytes | None = None, expected: tuple[int, ...] = (0,)) -> Answer:
+        """Run a command to its end.
+
+        Args:
+            arguments: the command and its options.
+            given: its standard input.
+            expected: the exit statuses that are an answer; any other is an error.
+
+        Raises:
+            UsageError: git is not installed, or the directory is in no repository.
+            BaselineError: git refused; the message has its own words.
+        """
+        process = self.start(*arguments, messages=subprocess.PIPE, given=given is not None)
+        output, messages = process.communicate(given)
+        if process.returncode not in expected:
+            raise failure(self.directory, arguments[0], process.returncode, decode(messages))
+        return Answer(process.returncode, output, decode(messages))
+
+    def start(
+        self, *arguments: str, messages: int = subprocess.DEVNULL, given: bool = True
+    ) -> subprocess.Popen[bytes]:
+        """Start a command with a pipe at its output and, where ``given``, at its input."""
+        try:
+            return subprocess.Popen(
+                [*_ARGUMENTS, *arguments],
+                cwd=encode(self.directory),
+                env=self._environment,
+                stdin=subprocess.PIPE if given else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=messages,
+            )
+        except FileNotFoundError as error:
+            if error.filename != "git":
+                raise UsageError(f"The directory {self.directory!r} is no longer there.") from error
+            raise UsageError(
+                "git is not installed, or not on PATH.", "Install git 2.31 or later, then run this again."
+            ) from error
+
+
+def failure(directory: str, command: str, status: int, messages: str) -> OverlaysyncError:
+    """The error for an exit status that is no answer, with git's own words and what to do."""
+    words = " ".join(messages.split())[:600] or "git gave no reason"
+    if "not a git repository" in words:
+        return UsageError(
+            f"{directory!r} is not in a git repository ({words}).",
+            "Run from inside a checkout, or name one with -C DIR.",
+        )
+    if "dubious ownership" in words:
+        return BaselineError(
+            f"git refuses the repository because another user owns it: {words}",
+            "Run as the owner, or, if you trust the checkout, allow it yourself with "
+            "'git config --global --add safe.directory DIR'.",
+        )
+    return BaselineError(
+        f"git {command} ended with exit status {status}: {words}",
+        f"See what 'git -C {directory} {command}' says, mend it, then run this again.",
+    )

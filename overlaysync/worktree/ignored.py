@@ -1,0 +1,74 @@
+"""Lists Python files that an ignore rule keeps out of the difference; the host imports them all the same."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from overlaysync.model.worktree import IgnoredFile, RepoPath
+from overlaysync.worktree.files import BehindLinkError, Folders
+from overlaysync.worktree.git import Git, encode
+from overlaysync.worktree.listing import parse_ignore_rules, parse_paths
+
+MOST = 200
+"""More files than this are not named: it is a report for people."""
+
+_MOST_ENTRIES = 20_000
+"""Directory entries looked at: an ignored directory may hold millions of data files."""
+
+_NEGATED = re.compile(r":\d+:!")
+
+_NO_SOURCE = {".git", "node_modules", "__pycache__"}
+_FOREIGN = {
+    ".git",
+    "pyvenv.cfg",
+    "conda-meta",
+}  # a directory that holds one is another repository or environment
+
+
+def ignored_files(git: Git) -> tuple[IgnoredFile, ...]:
+    """Up to ``MOST`` untracked ignored ``.py`` files, each with the rule that git names."""
+    listing = git.run("ls-files", "--others", "--ignored", "--directory", "--exclude-standard", "-z")
+    with Folders(git.directory) as folders:
+        paths = sorted(_python_files(folders, parse_paths(listing.output)))[:MOST]
+    if not paths:
+        return ()
+    # "./" because a path that begins with ":" would be pathspec magic
+    given = b"".join(encode(f"./{path}") + b"\0" for path in paths)
+    answer = git.run("check-ignore", "--verbose", "-z", "--stdin", given=given, expected=(0, 1))
+    rules = parse_ignore_rules(answer.output)
+    named = ((path, rules.get(RepoPath(f"./{path}"), "")) for path in paths)
+    # git lists a directory with nothing but ignored files as a whole too; what no rule names is not ignored.
+    return tuple(IgnoredFile(path, rule) for path, rule in named if rule and not _NEGATED.search(rule))
+
+
+def _python_files(folders: Folders, listed: list[RepoPath]) -> set[RepoPath]:
+    found = {path for path in listed if path.endswith(".py")}
+    pending = [path.rstrip("/") for path in listed if path.endswith("/")]
+    left = _MOST_ENTRIES
+    while pending and left > 0 and len(found) < MOST:
+        directory = pending.pop()
+        if directory.rpartition("/")[2] in _NO_SOURCE:
+            continue
+        entries = list(_entries(folders, directory, left))
+        left -= len(entries)
+        if _FOREIGN.isdisjoint(name for name, _ in entries):
+            found.update(
+                RepoPath(f"{directory}/{name}")
+                for name, folder in entries
+                if not folder and name.endswith(".py")
+            )
+            pending.extend(f"{directory}/{name}" for name, folder in entries if folder)
+    return found
+
+
+def _entries(folders: Folders, directory: str, limit: int) -> Iterator[tuple[str, bool]]:
+    """Names in a directory and whether each is one itself; nothing where it cannot be entered."""
+    try:
+        with os.scandir(folders.enter(directory)) as entries:
+            for entry, _ in zip(entries, range(limit), strict=False):
+                name = os.fsencode(entry.name).decode("utf-8", "surrogateescape")
+                yield name, entry.is_dir(follow_symlinks=False)
+    except (OSError, BehindLinkError):
+        return

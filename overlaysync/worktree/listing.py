@@ -1,0 +1,95 @@
+"""Reads git's NUL separated listings. Paths are bytes on disk, so nothing is ever split at line ends."""
+
+from __future__ import annotations
+
+import re
+import stat
+from functools import lru_cache
+
+from msgspec import Struct
+
+from overlaysync.model.worktree import (
+    MODE_EXECUTABLE,
+    MODE_FILE,
+    MODE_LINK,
+    MODE_SUBMODULE,
+    RepoPath,
+    TreeEntry,
+)
+from overlaysync.worktree.git import decode
+
+_TREE_ENTRY = re.compile(r"(\d+) [a-z]+ ([0-9a-f]+)\t([^\0]+)\0")
+
+
+@lru_cache(maxsize=16)
+def _mode(digits: str) -> int:
+    """One of git's four modes; trees by old versions or by hand hold others (git's ``canon_mode``)."""
+    mode = int(digits, 8)
+    if stat.S_ISREG(mode):
+        return MODE_EXECUTABLE if mode & stat.S_IXUSR else MODE_FILE
+    return MODE_LINK if stat.S_ISLNK(mode) else MODE_SUBMODULE
+
+
+class Index(Struct, frozen=True):
+    """What the index says besides content: its paths, and the flags that hide edits from git itself."""
+
+    paths: set[RepoPath]
+    unmerged: tuple[RepoPath, ...]
+    skip_worktree: frozenset[RepoPath]
+    assume_unchanged: frozenset[RepoPath]
+
+
+def records(output: bytes) -> list[str]:
+    """The records of a ``-z`` listing."""
+    return decode(output).split("\0")[:-1]
+
+
+def parse_tree(output: bytes) -> dict[RepoPath, TreeEntry]:
+    """Entries of ``git ls-tree -r -z`` by path, in tree order (a directory's files are together)."""
+    found = _TREE_ENTRY.findall(decode(output))
+    return {path: TreeEntry(_mode(mode), oid) for mode, oid, path in found}
+
+
+def parse_index(output: bytes) -> Index:
+    """Paths and flags of ``git ls-files -z -v``: ``<tag> <path>``.
+
+    The tag is ``H`` for a plain entry, ``S`` for skip-worktree and ``M`` for unmerged, and lower-case for
+    assume-unchanged (git-ls-files, options -t and -v). An unmerged path comes once for each of its stages.
+    """
+    listed = records(output)
+    paths = {RepoPath(record[2:]) for record in listed}
+    flagged = [(record[0], RepoPath(record[2:])) for record in listed if record[0] != "H"]
+    return Index(
+        paths,
+        unmerged=tuple(dict.fromkeys(path for tag, path in flagged if tag in "Mm")),
+        skip_worktree=frozenset(path for tag, path in flagged if tag in "Ss"),
+        assume_unchanged=frozenset(path for tag, path in flagged if tag.islower()),
+    )
+
+
+def parse_unmerged(output: bytes) -> tuple[RepoPath, ...]:
+    """Paths of ``git ls-files -z --unmerged``: ``<mode> <id> <stage>TAB<path>``, one for each stage."""
+    return tuple(dict.fromkeys(RepoPath(record.partition("\t")[2]) for record in records(output)))
+
+
+def parse_paths(output: bytes) -> list[RepoPath]:
+    """Paths of ``git ls-files -z``; a nested repository or a directory as a whole ends with ``/``."""
+    return [RepoPath(record) for record in records(output)]
+
+
+def parse_attributes(output: bytes) -> dict[RepoPath, dict[str, str]]:
+    """Values of ``git check-attr -z`` by path and attribute."""
+    attributes: dict[RepoPath, dict[str, str]] = {}
+    fields = iter(records(output))
+    for path, name, value in zip(fields, fields, fields, strict=True):
+        attributes.setdefault(RepoPath(path), {})[name] = value
+    return attributes
+
+
+def parse_ignore_rules(output: bytes) -> dict[RepoPath, str]:
+    """Rules of ``git check-ignore -v -z`` by path, each ``<file>:<line>:<pattern>``."""
+    rules: dict[RepoPath, str] = {}
+    fields = iter(records(output))
+    for source, line, pattern, path in zip(fields, fields, fields, fields, strict=True):
+        rules[RepoPath(path)] = f"{source}:{line}:{pattern}"
+    return rules

@@ -1,0 +1,146 @@
+"""One look at one repository: what HEAD holds, what is on disk, and the same for each submodule in it."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+from msgspec import Struct
+
+from overlaysync.errors import BaselineError, OverlaysyncError
+from overlaysync.model.problem import Problem
+from overlaysync.model.worktree import Change, ChangeKind, ObjectId, RepoPath, TreeEntry
+from overlaysync.worktree.attributes import filtered
+from overlaysync.worktree.cache import StatCache
+from overlaysync.worktree.comparison import Comparison
+from overlaysync.worktree.files import Folders
+from overlaysync.worktree.git import Answer, Git
+from overlaysync.worktree.letter_case import collisions
+from overlaysync.worktree.listing import Index, parse_index, parse_paths, parse_tree
+from overlaysync.worktree.objects import Objects
+from overlaysync.worktree.repository import head_commit, locate
+
+_NAMED = 3
+"""How many dirty paths of a submodule are named."""
+
+
+class Subject(Struct, frozen=True):
+    """A repository to look at. ``prefix`` is its place in the outermost one, empty or ending with ``/``."""
+
+    git: Git
+    objects: Objects
+    object_format: str
+    commit: ObjectId
+    cache: StatCache
+    prefix: str = ""
+
+
+class Look(Struct, frozen=True):
+    """What was seen."""
+
+    tree: dict[RepoPath, TreeEntry]
+    index: Index
+    changes: tuple[Change, ...]
+    mode_only: tuple[RepoPath, ...]
+    problems: tuple[Problem, ...]
+
+
+def read_tree(git: Git, commit: str) -> dict[RepoPath, TreeEntry]:
+    """The whole tree of a commit, gitlinks included."""
+    return parse_tree(git.run("ls-tree", "-r", "-z", "--full-tree", commit).output)
+
+
+def look(subject: Subject) -> Look:
+    """Compare the repository's files with its commit.
+
+    Raises:
+        BaselineError: git refuses, or an object is missing.
+    """
+    git = subject.git
+    with ThreadPoolExecutor(2) as pool:
+        # Started before the tree is read: git walks the directories while Python compares.
+        entries = pool.submit(git.run, "ls-files", "-v", "-z")
+        others = pool.submit(git.run, "ls-files", "--others", "--exclude-standard", "-z")
+        tree = read_tree(git, subject.commit)
+        index = parse_index(entries.result().output)
+        with Folders(git.directory) as folders:
+            comparison = Comparison(
+                folders, subject.objects, subject.object_format, subject.cache, subject.prefix
+            )
+            comparison.tracked(tree, index.skip_worktree)
+            comparison.new(_new_paths(tree, index, others.result()))
+    problems = [*comparison.problems, *_unlisted(others.result())]
+    changes = comparison.changes
+    for path, entry in comparison.submodules:
+        try:
+            changes += _submodule(subject, path, entry)
+        except OverlaysyncError as error:
+            problems.append(_unreadable_submodule(path, error))
+    problems += filtered(git, changes, comparison.pointers)
+    problems += collisions(tree, changes)
+    return Look(
+        tree,
+        index,
+        tuple(sorted(changes, key=lambda change: change.path)),
+        tuple(sorted(comparison.mode_only)),
+        tuple(problems),
+    )
+
+
+def _new_paths(tree: dict[RepoPath, TreeEntry], index: Index, others: Answer) -> list[RepoPath]:
+    """Paths that HEAD does not have. What ends with ``/`` is a nested repository, not ours."""
+    untracked = (path for path in parse_paths(others.output) if not path.endswith("/"))
+    return sorted({*index.paths, *untracked} - tree.keys())
+
+
+def _unlisted(others: Answer) -> list[Problem]:
+    """git only warns of a directory that it cannot list, though new files may be in it."""
+    return [
+        Problem(
+            "unreadable-file",
+            f"git could not look for new files everywhere: {line}.",
+            "Make the directory readable for you, or have an ignore rule name it, then run this again.",
+        )
+        for line in others.messages.splitlines()
+        if "could not open directory" in line
+    ]
+
+
+def _submodule(outer: Subject, path: RepoPath, entry: TreeEntry) -> list[Change]:
+    """A change where the submodule is not at its gitlink, or is not clean."""
+    root = f"{outer.git.directory}/{path}"
+    located = locate(root)
+    if located.root != root:
+        raise BaselineError("it has no repository of its own")
+    git = Git(root)
+    objects = Objects(git, located.object_format)
+    cache = (
+        outer.cache
+        if located.object_format == outer.object_format
+        else StatCache(None, located.object_format)
+    )
+    head = head_commit(git)
+    try:
+        seen = look(Subject(git, objects, located.object_format, head, cache, f"{outer.prefix}{path}/"))
+    finally:
+        objects.close()
+    dirty = sorted(
+        {change.path for change in seen.changes}
+        | {problem.path or "(not listed)" for problem in seen.problems}
+        | set(seen.index.unmerged)
+    )
+    if head == entry.oid and not dirty:
+        return []
+    note = f"gitlink {entry.oid}, HEAD of the submodule {head}"
+    if dirty:
+        note += f", changed in it: {', '.join(map(repr, dirty[:_NAMED]))}"
+        note += f" and {len(dirty) - _NAMED} more" if len(dirty) > _NAMED else ""
+    return [Change(path, ChangeKind.MODIFIED, head=entry, note=note)]
+
+
+def _unreadable_submodule(path: RepoPath, error: OverlaysyncError) -> Problem:
+    return Problem(
+        "unreadable-file",
+        f"The submodule {path!r} cannot be compared: {error.message}",
+        error.next_step or f"See what 'git -C {path} status' says.",
+        path,
+    )

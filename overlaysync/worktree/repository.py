@@ -1,0 +1,166 @@
+"""Finds the repository of a directory, and refuses what cannot be a baseline."""
+
+from __future__ import annotations
+
+import os
+import re
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from overlaysync.errors import BaselineError, UsageError
+from overlaysync.model.worktree import ObjectId, Repository
+from overlaysync.worktree.git import Git, encode
+
+
+class Located(Struct, frozen=True):
+    """Where git finds a repository from a directory."""
+
+    root: str
+    git_directory: str  # of this worktree; a linked worktree has its own
+    object_format: str
+    shallow: bool
+
+
+# What an unfinished operation leaves in the worktree's git directory: file, its name, how to end it.
+# Order matters: a stopped rebase can hold a CHERRY_PICK_HEAD too.
+_UNFINISHED = (
+    ("rebase-apply/applying", "git am", "git am --continue' or 'git am --abort"),
+    ("rebase-apply", "rebase", "git rebase --continue' or 'git rebase --abort"),
+    ("rebase-merge", "rebase", "git rebase --continue' or 'git rebase --abort"),
+    ("MERGE_HEAD", "merge", "git merge --continue' or 'git merge --abort"),
+    ("CHERRY_PICK_HEAD", "cherry-pick", "git cherry-pick --continue' or 'git cherry-pick --abort"),
+    ("REVERT_HEAD", "revert", "git revert --continue' or 'git revert --abort"),
+    ("sequencer", "cherry-pick or revert of several commits", "git cherry-pick --quit"),
+    ("BISECT_LOG", "bisect", "git bisect reset"),
+)
+
+
+def locate(directory: str) -> Located:
+    """The repository whose checkout holds ``directory``.
+
+    Raises:
+        UsageError: not in a repository, in its git directory, bare, or checked out elsewhere.
+        BaselineError: git refuses it (another user owns it).
+    """
+    git = Git(directory)
+    bare, inside_git, inside_checkout, git_directory = _lines(
+        git, "--is-bare-repository", "--is-inside-git-dir", "--is-inside-work-tree", "--absolute-git-dir"
+    )
+    if inside_git == "true":
+        raise UsageError(f"{directory!r} is inside a git directory.", "Run from inside the checkout.")
+    if bare == "true":
+        raise UsageError(
+            f"{directory!r} is a bare repository, it holds no files to compare.",
+            "Run from inside a checkout of it; 'git worktree add' makes one.",
+        )
+    if inside_checkout != "true":
+        raise _checked_out_elsewhere(directory)
+    root, object_format, shallow = _lines(
+        git, "--show-toplevel", "--show-object-format", "--is-shallow-repository"
+    )
+    # core.worktree is under the control of the checkout: only the directory that holds .git is believed.
+    if not os.path.lexists(encode(f"{root}/.git")):
+        raise _checked_out_elsewhere(directory)
+    if os.path.realpath(encode(directory)) != encode(root) and _lines(Git(root), "--absolute-git-dir") != [
+        git_directory
+    ]:
+        raise _checked_out_elsewhere(directory)
+    return Located(root, git_directory, object_format, shallow == "true")
+
+
+def _lines(git: Git, *questions: str) -> list[str]:
+    lines = git.run("rev-parse", *questions).text.splitlines()
+    if len(lines) != len(questions):
+        raise UsageError(
+            f"The path of the repository of {git.directory!r} holds a line break.", "Move the checkout."
+        )
+    return lines
+
+
+def _checked_out_elsewhere(directory: str) -> UsageError:
+    return UsageError(
+        f"The repository of {directory!r} has its checkout in another place (core.worktree).",
+        "Run from inside a checkout that holds its own .git; 'git worktree add' makes one.",
+    )
+
+
+def refuse_unfinished(located: Located) -> None:
+    """Raises BaselineError where a merge, rebase or the like has stopped in the middle."""
+    for leftover, operation, remedy in _UNFINISHED:
+        if os.path.lexists(encode(f"{located.git_directory}/{leftover}")):
+            raise BaselineError(
+                f"A {operation} is in progress in {located.root!r}, so HEAD is not what was built from.",
+                f"End it with '{remedy}', then run this again.",
+            )
+
+
+def refuse_unmerged(root: str, paths: tuple[str, ...]) -> None:
+    """Raises BaselineError where the index holds unmerged entries."""
+    if paths:
+        names = ", ".join(repr(path) for path in paths[:3]) + (", …" if len(paths) > 3 else "")
+        raise BaselineError(
+            f"The index of {root!r} holds unmerged paths: {names}.",
+            "Resolve them and 'git add' each, or 'git reset' them, then run this again.",
+        )
+
+
+def head_commit(git: Git) -> ObjectId:
+    """The commit that HEAD names. Raises BaselineError where there is none yet."""
+    answer = git.run("rev-parse", "--quiet", "--verify", "HEAD^{commit}", expected=(0, 1))
+    if answer.status:
+        raise BaselineError(
+            f"The repository {git.directory!r} has no commit at HEAD: nothing can have been built from it.",
+            "Commit ('git commit'), or check a branch out that has commits ('git switch BRANCH').",
+        )
+    return ObjectId(answer.text.strip())
+
+
+def describe(located: Located) -> Repository:
+    """Where the worktree comes from, for the record. Raises BaselineError without a commit."""
+    git = Git(located.root)
+    head = head_commit(git)
+    reference = git.run("symbolic-ref", "--quiet", "HEAD", expected=(0, 1)).text.strip()
+    return Repository(
+        root=located.root,
+        head=head,
+        branch=reference.removeprefix("refs/heads/") or None,
+        remote=_remote(git),
+        object_format=located.object_format,
+        shallow=located.shallow,
+    )
+
+
+def _remote(git: Git) -> str | None:
+    """The URL of ``origin``, or of the only remote, without credentials."""
+    answer = git.run(
+        "config", "--null", "--local", "--get-regexp", r"^remote\..*\.url$", expected=(0, 1)
+    ).text
+    urls: dict[str, str] = {}
+    for record in answer.split("\0")[:-1]:
+        key, _, url = record.partition("\n")
+        urls.setdefault(key, url)
+    chosen = urls.get("remote.origin.url", next(iter(urls.values())) if len(urls) == 1 else None)
+    return chosen and without_credentials(chosen)
+
+
+def without_credentials(url: str) -> str | None:
+    """A remote's URL as it may be written down; None where what is a secret in it cannot be told.
+
+    Of user names only ``git`` is kept, and that only where it is no login of HTTP.
+    """
+    if "::" in url.split("/", 1)[0]:  # a remote helper's own syntax
+        return None
+    if "://" not in url:
+        user, separator, rest = url.partition("@")
+        is_login = separator and "/" not in user and ":" in user + rest
+        return rest if is_login and user != "git" else url
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    user, _, host = parts.netloc.rpartition("@")
+    if not re.fullmatch(r"(\[[0-9a-fA-F:.%]+\]|[^:\[\]]*)(:\d*)?", host):
+        return None  # an unescaped "/" in a password ends the host too early
+    login = "git@" if user == "git" and parts.scheme not in ("http", "https") else ""
+    return f"{parts.scheme}://{login}{host}{parts.path}"

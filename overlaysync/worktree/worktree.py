@@ -1,0 +1,164 @@
+"""The worktree as the rest of the tool sees it: a repository, its difference to HEAD, content by bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+
+from overlaysync.errors import BaselineError, UsageError, WorktreeChangedError
+from overlaysync.model.worktree import Change, Content, ObjectId, RepoPath, Repository, Snapshot, TreeEntry
+from overlaysync.worktree.cache import StatCache, cache_file
+from overlaysync.worktree.files import BehindLinkError, Folders, MovingFileError, OpenFile
+from overlaysync.worktree.git import Git, decode, encode
+from overlaysync.worktree.ignored import ignored_files
+from overlaysync.worktree.listing import parse_unmerged
+from overlaysync.worktree.look import Subject, look, read_tree
+from overlaysync.worktree.newlines import to_line_feeds
+from overlaysync.worktree.objects import Objects, is_full_id
+from overlaysync.worktree.repository import describe, head_commit, locate, refuse_unfinished, refuse_unmerged
+
+_STREAM_PIECE = 256 * 1024 - 1  # a CR held back from the piece before may come on top
+
+
+def open_worktree(directory: Path, cache_dir: Path | None = None) -> Worktree:
+    """Open the checkout that holds a directory.
+
+    Args:
+        directory: the checkout's root or a directory below it.
+        cache_dir: where to keep what files hashed to, so that unchanged ones are not read again.
+
+    Raises:
+        UsageError: no git repository, a bare one, a git directory, a checkout elsewhere, or no git.
+        BaselineError: no commit yet, an unfinished merge or the like, unmerged paths, or git refuses.
+    """
+    if not directory.is_dir():
+        raise UsageError(f"{str(directory)!r} is not a directory.", "Name a checkout with -C DIR.")
+    located = locate(decode(os.fsencode(directory.absolute())))
+    repository = describe(located)
+    refuse_unfinished(located)
+    git = Git(located.root)
+    refuse_unmerged(located.root, parse_unmerged(git.run("ls-files", "--unmerged", "-z").output))
+    file = cache_file(cache_dir, located.root) if cache_dir else None
+    return Worktree(repository, git, file)
+
+
+class Worktree:
+    """A checkout at the commit that HEAD named when it was opened. Nothing is ever written to it."""
+
+    def __init__(self, repository: Repository, git: Git, cache: Path | None) -> None:
+        self.repository = repository
+        self._git = git
+        self._objects = Objects(git, repository.object_format)
+        self._cache = StatCache(cache, repository.object_format)
+
+    def snapshot(self) -> Snapshot:
+        """HEAD's tree, and everything on disk that differs from it by bytes.
+
+        Raises:
+            BaselineError: the index holds unmerged paths, git refuses, or an object is missing.
+        """
+        repository = self.repository
+        subject = Subject(self._git, self._objects, repository.object_format, repository.head, self._cache)
+        with ThreadPoolExecutor(1) as pool:
+            ignored = pool.submit(ignored_files, self._git)
+            seen = look(subject)
+        refuse_unmerged(repository.root, seen.index.unmerged)
+        self._cache.save()
+        flagged = seen.index.skip_worktree | seen.index.assume_unchanged
+        return Snapshot(
+            repository=repository,
+            tree=seen.tree,
+            changes=seen.changes,
+            ignored=ignored.result(),
+            hidden=tuple(sorted(flagged)),
+            mode_only=seen.mode_only,
+            problems=seen.problems,
+        )
+
+    def blob(self, oid: ObjectId) -> bytes:
+        """A blob's bytes, by full id. Raises BaselineError where the repository does not hold it."""
+        return self._objects.blob(oid)
+
+    def content(self, change: Change) -> bytes:
+        """The bytes of a change as ``stream`` gives them, checked before any is handed out."""
+        return b"".join(self.stream(change))
+
+    def stream(self, change: Change) -> Iterator[bytes]:
+        """A changed file's bytes in canonical form, in pieces of at most 256 KiB.
+
+        The digest is known only at the end, so nothing taken may be used before the iteration ended well.
+
+        Raises:
+            WorktreeChangedError: the file is not what the snapshot saw.
+            ValueError: the change has no content.
+        """
+        if change.content is None:
+            raise ValueError(f"{change.path!r} is no regular file in the worktree")
+        try:
+            yield from self._checked(change.path, change.content)
+        except (OSError, BehindLinkError, MovingFileError) as error:
+            raise _changed(change.path) from error
+
+    def _checked(self, path: RepoPath, content: Content) -> Iterator[bytes]:
+        directory, _, name = path.rpartition("/")
+        digest, left = hashlib.sha256(), content.size
+        with (
+            Folders(self.repository.root) as folders,
+            OpenFile(folders.enter(directory), encode(name)) as file,
+        ):
+            pieces = file.pieces(_STREAM_PIECE)
+            for piece in to_line_feeds(pieces) if content.canonical_newlines else pieces:
+                digest.update(piece)
+                left -= len(piece)
+                if left < 0:
+                    raise _changed(path)
+                yield piece
+        if digest.hexdigest() != content.sha256:
+            raise _changed(path)
+
+    def has_commit(self, oid: str) -> bool:
+        """Whether the repository holds this commit: a full id, never a prefix, tag or branch.
+
+        In a shallow clone (``repository.shallow``) a commit that is absent may well exist upstream.
+        """
+        if not is_full_id(oid, self.repository.object_format):
+            return False
+        answer = self._git.run("cat-file", "--batch-check=%(objecttype)", given=f"{oid}\n".encode())
+        return answer.text == "commit\n"
+
+    def tree(self, commit: ObjectId) -> dict[RepoPath, TreeEntry]:
+        """The tree of a commit, by path. Raises BaselineError where the repository does not hold it."""
+        if not self.has_commit(commit):
+            raise BaselineError(
+                f"The repository does not hold the commit {commit}.",
+                f"Get it with 'git fetch {'--unshallow' if self.repository.shallow else '--all'}', or "
+                f"'git fetch REMOTE {commit}' where no branch has it.",
+            )
+        return read_tree(self._git, commit)
+
+    def moved(self) -> bool:
+        """Whether HEAD names another commit than when the worktree was opened."""
+        return head_commit(self._git) != self.repository.head
+
+    def close(self) -> None:
+        """End the git process that serves blobs."""
+        self._objects.close()
+
+    def __enter__(self) -> Worktree:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _changed(path: RepoPath) -> WorktreeChangedError:
+    return WorktreeChangedError(
+        f"{path!r} vanished or changed after it was looked at; nothing of it was installed.",
+        "Let the editor or tool that writes it come to rest, then run this again.",
+    )

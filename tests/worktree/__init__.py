@@ -1,0 +1,1 @@
+"""The worktree floor, on real repositories."""
