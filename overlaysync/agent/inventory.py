@@ -1,0 +1,196 @@
+"""Looks at installed files: RECORD's own, and any destination the host asks for."""
+
+import base64
+import csv
+import errno
+import fcntl
+import hashlib
+import os
+import stat
+import struct
+
+from overlaysync.agent.frames import to_path, to_text
+from overlaysync.agent.tree import LinkInTheWay, join, split
+
+RECORD_LIMIT = 64 * 1024 * 1024
+FS_IOC_GETFLAGS = 0x80086601  # ioctl_iflags(2)
+IMMUTABLE, APPEND_ONLY = 0x10, 0x20
+
+
+def read_record(tree, metadata):
+    """RECORD of a dist-info (PEP 376, PEP 627): (its sha256 or None, {path below root: hash}, outside).
+
+    Paths that leave the install root (scripts, data files) are returned apart, as written. Hashes other than
+    sha256 are not taken.
+    """
+    text = read_small(tree, join(metadata, b"RECORD"), RECORD_LIMIT)
+    if text is None:
+        return None, {}, []
+    inside, outside = {}, []
+    rows = csv.reader(to_text(text).splitlines(True))
+    for row in rows:
+        if not row or not row[0]:
+            continue
+        path = row[0]
+        if _leaves_root(path):
+            outside.append(path)
+        else:
+            inside[path] = _hex_digest(row[1]) if len(row) > 1 else None
+    return hashlib.sha256(text).hexdigest(), inside, outside
+
+
+def _leaves_root(path):
+    parts = path.split("/")
+    return path.startswith("/") or any(part in ("", ".", "..") for part in parts) or "\0" in path
+
+
+def _hex_digest(value):
+    """RECORD's ``sha256=<urlsafe base64, no padding>`` as hex digits, or None."""
+    algorithm, _, encoded = value.partition("=")
+    if algorithm != "sha256":
+        return None
+    try:
+        digest = base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4))
+    except ValueError:
+        return None
+    return digest.hex() if len(digest) == 32 else None
+
+
+def read_small(tree, path, limit):
+    """The bytes of a regular file of at most ``limit`` bytes, or None when there is none."""
+    try:
+        file = tree.open(path)
+    except (FileNotFoundError, LinkInTheWay):
+        return None
+    with os.fdopen(file, "rb") as stream:
+        content = stream.read(limit + 1)
+    return content if len(content) <= limit else None
+
+
+def look(tree, path, object_format, suffixes=(), writable=False):
+    """One installed path as the host's ``InstalledFile``; ``suffixes`` are those of extension modules."""
+    row = {"path": to_text(path), "kind": "missing"}
+    try:
+        status = tree.status(path)
+        if status is not None:
+            _describe(tree, path, status, object_format, row)
+        if suffixes:
+            row["twins"] = [to_text(name) for name in twins(tree, path, suffixes)]
+        if writable:
+            row["unwritable"] = unwritable(tree, path, status)
+    except LinkInTheWay as error:
+        row.update(kind="link", error=error.strerror)
+    return row
+
+
+def _describe(tree, path, status, object_format, row):
+    row.update(
+        mode=stat.S_IMODE(status.st_mode),
+        uid=status.st_uid,
+        gid=status.st_gid,
+        links=status.st_nlink,
+        size=status.st_size,
+    )
+    if stat.S_ISLNK(status.st_mode):
+        row["kind"] = "link"
+    elif not stat.S_ISREG(status.st_mode):
+        row["kind"] = "other"
+    else:
+        try:
+            status, row["sha256"], row["blob"] = tree.digests(path, object_format)
+            row.update(kind="file", size=status.st_size)
+        except LinkInTheWay:
+            raise
+        except OSError as error:
+            row.update(kind="unreadable", error=error.strerror or str(error))
+
+
+def twins(tree, path, suffixes):
+    """Extension modules that the import system tries before ``path`` (they stand in the same directory)."""
+    directory, name = split(path)
+    if not name.endswith(b".py"):
+        return []
+    stem = name[:-3]
+    wanted = {stem + suffix for suffix in suffixes}
+    return [join(directory, other) for other in tree.names(directory) if other in wanted]
+
+
+def unwritable(tree, path, status):
+    """Why the running user could not put a file at ``path``, owner and mode kept; None when it can."""
+    directory, _ = split(path)
+    while directory and tree.status(directory) is None:
+        directory, _ = split(directory)
+    handle = tree.directory(directory)
+    where = os.fsdecode(os.path.join(tree.root, directory))
+    if os.fstatvfs(handle).f_flag & os.ST_RDONLY:
+        return "%s is on a read-only file system" % where
+    owner = os.fstat(handle)
+    if not os.access(
+        ".", os.W_OK | os.X_OK, dir_fd=handle, effective_ids=os.access in os.supports_effective_ids
+    ):
+        return "uid %d may not write in %s (owner uid %d, mode %o)" % (
+            os.geteuid(),
+            where,
+            owner.st_uid,
+            stat.S_IMODE(owner.st_mode),
+        )
+    if status is not None and os.geteuid() not in (0, status.st_uid):
+        return "uid %d cannot keep the file's owner, uid %d" % (os.geteuid(), status.st_uid)
+    if _flagged(handle) or (
+        status is not None and stat.S_ISREG(status.st_mode) and _flagged_file(tree, path)
+    ):
+        return "the immutable or append-only flag is set"
+    return None
+
+
+def _flagged_file(tree, path):
+    try:
+        file = tree.open(path)
+    except OSError:
+        return False
+    try:
+        return _flagged(file)
+    finally:
+        os.close(file)
+
+
+def _flagged(handle):
+    try:
+        answer = fcntl.ioctl(handle, FS_IOC_GETFLAGS, struct.pack("l", 0))
+    except OSError:  # many file systems know no such flags
+        return False
+    return bool(struct.unpack("l", answer)[0] & (IMMUTABLE | APPEND_ONLY))
+
+
+def mounts(root):
+    """Mount points at or below ``root`` (bytes) in the mount namespace of this process (proc(5))."""
+    found = []
+    try:
+        with open("/proc/self/mountinfo", "rb") as stream:
+            for line in stream:
+                point = _unescape(line.split(b" ")[4])
+                if point == root or point.startswith(root + b"/"):
+                    found.append(to_text(point))
+    except OSError as error:
+        if error.errno != errno.ENOENT:
+            raise
+    return sorted(set(found))
+
+
+def _unescape(field):
+    """mountinfo writes space, tab, newline and backslash as three octal digits."""
+    head, *rest = field.split(b"\\")
+    return head + b"".join(bytes([int(part[:3], 8)]) + part[3:] for part in rest)
+
+
+def take(tree, metadata, object_format):
+    """The inventory of a distribution: every file of RECORD below the root, hashed."""
+    digest, recorded, outside = read_record(tree, metadata)
+    files = []
+    for path, record_sha256 in sorted(recorded.items()):
+        if path.endswith(".pyc"):
+            continue
+        row = look(tree, to_path(path), object_format)
+        row.update(recorded=True, record_sha256=record_sha256)
+        files.append(row)
+    return {"record_sha256": digest, "files": files, "outside": outside, "mounts": mounts(tree.root)}

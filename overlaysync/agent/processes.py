@@ -1,0 +1,189 @@
+"""Processes of the target that are, or could be, Pythons. Facts only; the host decides (proc(5))."""
+
+import os
+import re
+
+from overlaysync.agent.frames import to_text
+from overlaysync.agent.interpreters import prefix_of
+
+KERNEL_THREAD = 0x00200000  # PF_KTHREAD in the flags field of /proc/PID/stat
+PYTHON = re.compile(rb"(python|pypy)[\d.]*(-config)?$")
+SCRIPT_LINE = re.compile(rb"#!\s*(\S+)(?:\s+(\S+))?")
+
+
+def survey(request):
+    """{"processes": rows} for every process but this agent's own, or {"processes": None} without a /proc.
+
+    Processes that are certainly no Python and have no file of ``root`` mapped are left out.
+    """
+    ignored = set(request.get("ignore_pids", ())) | {os.getpid()}
+    root = request["root"].encode("utf-8", "surrogateescape")
+    try:
+        pids = sorted(int(name) for name in os.listdir("/proc") if name.isdigit())
+        boot = _boot_time()
+    except OSError:
+        return {"processes": None}
+    if os.getpid() not in pids:
+        return {"processes": None}
+    rows = [_describe(pid, root, boot) for pid in pids if pid not in ignored]
+    return {"processes": [row for row in rows if row is not None]}
+
+
+def _boot_time():
+    with open("/proc/stat", "rb") as stream:
+        for line in stream:
+            if line.startswith(b"btime "):
+                return int(line.split()[1])
+    return 0
+
+
+def _describe(pid, root, boot):
+    place = b"/proc/%d/" % pid
+    stat = _read(place + b"stat")
+    if stat is None:
+        return None  # it ended meanwhile
+    name, state, parent, flags, started = _stat_fields(stat)
+    if state == b"Z" or flags & KERNEL_THREAD or parent == os.getpid():
+        return None
+    command = _strings(place + b"cmdline")
+    executable = _link(place + b"exe")
+    maps = _read(place + b"maps")
+    python = _is_python(name, command, executable, maps)
+    mapped = _mapped(maps, root)
+    if python is False and not mapped:
+        return None
+    environment = _environment(place)
+    launched = _launched_as(command, executable, environment, _link(place + b"cwd"))
+    return {
+        "pid": pid,
+        "uid": _uid(place),
+        "name": to_text(name),
+        "started": boot + started / os.sysconf("SC_CLK_TCK"),
+        "command": None if command is None else [to_text(part) for part in command],
+        "executable": None if executable is None else to_text(executable),
+        "python": python,
+        "launched_as": None if launched is None else to_text(launched),
+        "prefix": None if launched is None else to_text(os.fsencode(prefix_of(os.fsdecode(launched)))),
+        "python_path": None if environment is None else _python_path(environment),
+        "mapped": [to_text(path) for path in mapped],
+    }
+
+
+def _stat_fields(stat):
+    """(comm, state, ppid, flags, start time in ticks): comm may hold anything, even spaces and brackets."""
+    name = stat[stat.index(b"(") + 1 : stat.rindex(b")")]
+    rest = stat[stat.rindex(b")") + 2 :].split()
+    return name, rest[0], int(rest[1]), int(rest[6]), int(rest[19])
+
+
+def _read(path):
+    try:
+        with open(path, "rb") as stream:
+            return stream.read()
+    except OSError:
+        return None
+
+
+def _link(path):
+    try:
+        return os.readlink(path)
+    except OSError:
+        return None
+
+
+def _uid(place):
+    try:
+        return os.stat(place).st_uid
+    except OSError:
+        return -1
+
+
+def _strings(path):
+    """NUL-separated strings, or None where they are unknown: unreadable, or erased by the process itself."""
+    content = _read(path)
+    if not content or not content.strip(b"\0"):
+        return None
+    return content.rstrip(b"\0").split(b"\0")
+
+
+def _environment(place):
+    pairs = _strings(place + b"environ")
+    if pairs is None:
+        return None
+    return dict(pair.split(b"=", 1) for pair in pairs if b"=" in pair)
+
+
+def _is_python(name, command, executable, maps):
+    """True, False, or None where neither executable nor memory can be seen and nothing else tells."""
+    if executable is not None and maps is not None:
+        file = executable.replace(b" (deleted)", b"")
+        return bool(PYTHON.match(os.path.basename(file)) or b"/libpython" in maps)
+    if PYTHON.match(name) or (command and PYTHON.match(os.path.basename(command[0]))):
+        return True
+    resolved = _program(command)
+    if resolved is None:
+        return None
+    return _script_interpreter(resolved) is not None
+
+
+def _program(command):
+    """The existing program that a command line names, or None."""
+    if not command:
+        return None
+    if b"/" in command[0]:
+        return command[0] if os.path.isfile(command[0]) else None
+    for directory in os.fsencode(os.environ.get("PATH", os.defpath)).split(b":"):
+        path = os.path.join(directory, command[0])
+        if os.path.isfile(path):
+            return path
+    return None
+
+
+def _script_interpreter(path):
+    """The Python that a script's first line names, or None."""
+    try:
+        with open(path, "rb") as stream:
+            match = SCRIPT_LINE.match(stream.readline(512))
+    except OSError:
+        return None
+    for part in match.groups() if match else ():
+        if part and PYTHON.match(os.path.basename(part)):
+            return part
+    return None
+
+
+def _launched_as(command, executable, environment, directory):
+    """The interpreter's path as it was started: a virtual environment is told by it, not by the real file."""
+    if command is None or not PYTHON.match(os.path.basename(command[0])):
+        return None
+    program = command[0]
+    if os.path.isabs(program):
+        found = program
+    elif b"/" in program:
+        found = os.path.join(directory, program) if directory else None
+    elif environment is None:
+        return None
+    else:
+        places = environment.get(b"PATH", os.fsencode(os.defpath)).split(b":")
+        found = next(
+            (p for p in (os.path.join(place, program) for place in places) if os.path.isfile(p)), None
+        )
+    if found is None or not os.path.isfile(found):
+        return None
+    if executable is not None and os.path.realpath(found) != executable.replace(b" (deleted)", b""):
+        return None  # argv[0] is only a claim; here it names another program than the one that runs
+    return found
+
+
+def _python_path(environment):
+    return [to_text(entry) for entry in environment.get(b"PYTHONPATH", b"").split(b":") if entry]
+
+
+def _mapped(maps, root):
+    """Files below ``root`` in the process's memory."""
+    found = set()
+    for line in (maps or b"").splitlines():
+        fields = line.split(None, 5)
+        if len(fields) == 6 and fields[5].startswith(root + b"/"):
+            found.add(fields[5])
+    return sorted(found)[:20]

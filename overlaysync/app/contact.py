@@ -1,0 +1,138 @@
+"""Contact with a target: configuration, transport, agent, interpreter, distribution, in that order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+from packaging.utils import canonicalize_name
+
+from overlaysync.app.options import Options, Stage
+from overlaysync.config.configuration import PackageConfiguration
+from overlaysync.config.loading import load
+from overlaysync.config.selection import select
+from overlaysync.core.modules import choose
+from overlaysync.errors import TargetError, UsageError
+from overlaysync.model.seams import Transport
+from overlaysync.model.target import (
+    Distribution,
+    Interpreter,
+    Inventory,
+    Setting,
+    TargetIdentity,
+)
+from overlaysync.remote.session import AgentSession, connect
+from overlaysync.targets.specification import open_target
+
+
+class Contact(Struct, frozen=True):
+    """An open conversation with the agent of one target, and what was found there."""
+
+    package: PackageConfiguration
+    name: str  # the distribution's name, normalised (PEP 503)
+    transport: Transport
+    identity: TargetIdentity
+    setting: Setting
+    session: AgentSession
+    interpreter: Interpreter
+    distribution: Distribution
+
+    def open(self, object_format: str) -> Inventory:
+        """Locks the install root and takes the inventory (see ``AgentSession.open``)."""
+        return self.session.open(self.distribution.root, self.distribution.metadata, self.name, object_format)
+
+    def own_processes(self) -> tuple[int, ...]:
+        """Processes of this run that the target sees too: only a local one shares them."""
+        return (os.getpid(),) if self.identity.kind == "local" else ()
+
+
+def find_root(directory: Path) -> Path:
+    """The nearest directory at or above that holds a ``.git``; the directory itself where none does."""
+    start = directory.absolute()
+    return next((place for place in (start, *start.parents) if (place / ".git").exists()), start)
+
+
+@contextmanager
+def contact(options: Options, stage: Stage) -> Iterator[Contact]:
+    """Opens everything, and closes it whatever happens.
+
+    Raises ConfigError, UsageError, TargetError, AgentLostError.
+    """
+    configuration = load(find_root(options.worktree), options.config)
+    package = select(configuration, options.distribution)
+    name = _named(package)
+    specification = options.container or configuration.target
+    if specification is None:
+        raise UsageError(
+            "no target is named", "name one: --container NAME (docker ps lists them)", code="no-target"
+        )
+    interpreter = options.interpreter or package.interpreter
+    transport = open_target(specification, interpreter=interpreter, user=options.user or package.user)
+    try:
+        stage("contacting the target")
+        identity, setting = transport.describe(), _setting(transport, package)
+        with connect(transport) as session:
+            stage("finding the interpreter")
+            found = _interpreter(session, name, setting, interpreter, identity)
+            yield Contact(
+                package=package,
+                name=name,
+                transport=transport,
+                identity=identity,
+                setting=setting,
+                session=session,
+                interpreter=found,
+                distribution=found.distributions[0],
+            )
+    finally:
+        transport.close()
+
+
+def _named(package: PackageConfiguration) -> str:
+    if package.distribution is None:
+        raise UsageError(
+            "no distribution is named, and the repository's own metadata names none",
+            "name the installed project: --distribution NAME",
+        )
+    return canonicalize_name(package.distribution)
+
+
+def _setting(transport: Transport, package: PackageConfiguration) -> Setting:
+    setting = transport.setting()
+    if package.working_directory is None:
+        return setting
+    return Setting(
+        user=setting.user,
+        environment=setting.environment,
+        working_directory=package.working_directory,
+        command=setting.command,
+    )
+
+
+def _interpreter(
+    session: AgentSession, name: str, setting: Setting, explicit: str | None, identity: TargetIdentity
+) -> Interpreter:
+    """The one interpreter that holds the distribution; the list of all asked where it is not one."""
+    if identity.kind == "local" and explicit is None:
+        explicit = session.hello.executable
+    hints = [part for part in setting.command[:1] if part.startswith("/")]
+    asked = session.interpreters(name, setting, interpreter=explicit, hints=hints)
+    holders = choose(asked)
+    if len(holders) == 1:
+        return holders[0]
+    if holders:
+        listing = "; ".join(f"{item.path} ({item.version}, prefix {item.prefix})" for item in holders)
+        raise TargetError(
+            f"several interpreters of the target hold {name}: {listing}",
+            "name the workload's: --interpreter PATH",
+            code="several-interpreters",
+        )
+    listing = "; ".join(f"{item.path} ({item.error or item.version})" for item in asked) or "none"
+    raise TargetError(
+        f"no interpreter of the target holds {name} (asked: {listing})",
+        "name the installed project with --distribution NAME, or its interpreter with --interpreter PATH",
+        code="not-installed",
+    )

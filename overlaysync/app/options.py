@@ -1,0 +1,31 @@
+"""What the command line says, the same for every use case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+
+Stage = Callable[[str], None]
+"""Told the name of each stage as it begins, for progress."""
+
+
+def silent(_stage: str) -> None:
+    """A ``Stage`` that tells nobody."""
+
+
+class Options(Struct, frozen=True):
+    """Where, onto what, and with which evidence.
+
+    ``acknowledged``: names of risk classes (``binding``, ``jit``, ``syntax``, ``drift``).
+    """
+
+    worktree: Path
+    config: Path | None = None
+    container: str | None = None
+    distribution: str | None = None
+    image_commit: str | None = None
+    interpreter: str | None = None
+    user: str | None = None
+    acknowledged: frozenset[str] = frozenset()

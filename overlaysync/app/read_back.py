@@ -1,0 +1,74 @@
+"""Reads back: the destinations' bytes from the target's file system, and what its Python would import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from overlaysync.app.contact import Contact
+from overlaysync.core.modules import judge_absent, judge_present, module_name
+from overlaysync.model.problem import Problem
+from overlaysync.model.target import FileKind, InstalledFile, InstalledPath, Resolution
+from overlaysync.model.worktree import Sha256
+
+
+class ReadBack(Struct, frozen=True):
+    """What was read, and what is not as it should be."""
+
+    files: tuple[InstalledFile, ...] = ()
+    imports: tuple[Resolution, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def read_back(
+    contact: Contact, root: str, expected: Mapping[InstalledPath, Sha256 | None], object_format: str
+) -> ReadBack:
+    """Compares the target with ``expected``: digest by destination, None for no file."""
+    if not expected:
+        return ReadBack()
+    files = contact.session.look(sorted(expected), object_format=object_format)
+    problems = [
+        problem
+        for path, file in files.items()
+        if (problem := _judge_bytes(file, f"{root}/{path}", expected[path])) is not None
+    ]
+    imports, import_problems = prove_imports(contact, root, expected)
+    return ReadBack(tuple(files.values()), imports, (*problems, *import_problems))
+
+
+def prove_imports(
+    contact: Contact, root: str, expected: Mapping[InstalledPath, Sha256 | None]
+) -> tuple[tuple[Resolution, ...], tuple[Problem, ...]]:
+    """By a fresh interpreter, as the workload's user: modules resolve there, data can be read."""
+    modules = {path: name for path in sorted(expected) if (name := module_name(path)) is not None}
+    data = [
+        f"{root}/{path}" for path in sorted(expected) if path not in modules and expected[path] is not None
+    ]
+    answers, unreadable = contact.session.read_back(
+        contact.interpreter.path, contact.setting, list(modules.values()), data
+    )
+    problems = []
+    for (path, _), resolution in zip(modules.items(), answers, strict=True):
+        if expected[path] is None:
+            problem = judge_absent(resolution, path)
+        else:
+            problem = judge_present(resolution, f"{root}/{path}", path)
+        if problem is not None:
+            problems.append(problem)
+    for file, reason in unreadable:
+        message = f"{file} cannot be read as the workload's user (uid {contact.interpreter.uid}): {reason}"
+        problems.append(Problem("not-importable", message, "look at its mode and labels in the target", file))
+    return tuple(answers), tuple(problems)
+
+
+def _judge_bytes(file: InstalledFile, where: str, expected: Sha256 | None) -> Problem | None:
+    if expected is None and file.kind is FileKind.MISSING:
+        return None
+    if file.kind is FileKind.FILE and file.sha256 == expected:
+        return None
+    found = file.sha256 if file.kind is FileKind.FILE else file.kind.value
+    message = f"{where} holds {found}, expected {expected or 'no file'}"
+    return Problem(
+        "original-differs", message, "something else writes there; push again when it is still", file.path
+    )

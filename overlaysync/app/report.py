@@ -1,0 +1,147 @@
+"""Turns what a use case found into the result that people and programs are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from overlaysync.app.contact import Contact
+from overlaysync.app.survey import Situation
+from overlaysync.model.evidence import Baseline
+from overlaysync.model.plan import Operation, Placement, Plan
+from overlaysync.model.problem import Problem
+from overlaysync.model.result import (
+    Result,
+    ResultBaseline,
+    ResultContent,
+    ResultOperation,
+    ResultProblem,
+    ResultTarget,
+)
+from overlaysync.model.target import UNKNOWN, InstalledPath
+
+Outcome = Literal["applied", "unchanged", "planned", "refused", "failed"]
+
+
+def target_of(contact: Contact) -> ResultTarget:
+    identity = contact.identity
+    return ResultTarget(
+        kind=identity.kind,
+        name=identity.name,
+        container_id=None if identity.container_id == UNKNOWN else identity.container_id,
+        image_id=None if identity.image_id == UNKNOWN else identity.image_id,
+        interpreter=contact.interpreter.path,
+    )
+
+
+def baseline_of(baseline: Baseline) -> ResultBaseline:
+    content = baseline.content
+    return ResultBaseline(
+        head=baseline.head,
+        image_commit=baseline.image_commit,
+        evidence=baseline.evidence,
+        content=ResultContent(
+            compared=content.compared,
+            equal=content.equal,
+            different=tuple(item.destination for item in content.different if item.explained != "overlay"),
+        ),
+    )
+
+
+def operations_of(
+    plan: Plan, overlay: dict[InstalledPath, Placement], root: str
+) -> tuple[ResultOperation, ...]:
+    originals = {**overlay, **{item.destination: item for item in plan.overlay}}
+    return tuple(_operation(item, originals.get(item.destination), root) for item in plan.operations)
+
+
+def _operation(operation: Operation, placement: Placement | None, root: str) -> ResultOperation:
+    return ResultOperation(
+        action=operation.action.value,
+        source=operation.source,
+        destination=f"{root}/{operation.destination}",
+        change_class=operation.change_class.value,
+        original_sha256=placement.original_sha256 if placement is not None else operation.before,
+        installed_sha256=operation.after,
+        cause=operation.cause,
+    )
+
+
+def problems_of(problems: Sequence[Problem]) -> tuple[ResultProblem, ...]:
+    return tuple(
+        ResultProblem(code=item.code, path=item.path, message=item.message, next_step=item.next_step)
+        for item in problems
+    )
+
+
+def result_of(
+    command: str,
+    outcome: Outcome,
+    exit_code: int,
+    contact: Contact,
+    situation: Situation,
+    timings: dict[str, float],
+    *,
+    manifest: str | None = None,
+    problems: Sequence[Problem] | None = None,
+) -> Result:
+    """The result of a command that walked the pipeline."""
+    return Result(
+        command=command,
+        outcome=outcome,
+        exit_code=exit_code,
+        target=target_of(contact),
+        baseline=baseline_of(situation.baseline),
+        operations=operations_of(situation.plan, situation.overlay, situation.inventory.root),
+        problems=problems_of(situation.problems if problems is None else problems),
+        not_packaged=situation.selection.not_packaged,
+        manifest=manifest,
+        timings_ms=timings,
+        details=details_of(contact, situation),
+    )
+
+
+def details_of(contact: Contact, situation: Situation) -> dict[str, Any]:
+    """What is worth knowing and changes nothing."""
+    snapshot, inventory = situation.snapshot, situation.inventory
+    return {
+        "distribution": f"{contact.name} {contact.distribution.version}",
+        "install_root": inventory.root,
+        "branch": snapshot.repository.branch,
+        "python": contact.interpreter.version,
+        "overlay": [item.destination for item in situation.overlay.values()],
+        "overlay_manifest": situation.manifest.id if situation.manifest is not None else None,
+        "recovered": inventory.recovered,
+        "acknowledged": {item.risk: list(item.paths) for item in situation.acknowledged},
+        "left_out": [f"{item.path}: {item.message}" for item in situation.selection.left_out],
+        "ignored": [f"{item.path}: not synced, ignored by {item.rule}" for item in snapshot.ignored],
+        "hidden": [f"{path}: index flag set, compared by bytes" for path in snapshot.hidden],
+        "mode_only": [f"{path}: only the executable bit differs, not synced" for path in snapshot.mode_only],
+        "notes": [*situation.selection.notes, *_copies(situation), *_links(situation)],
+        "workload_ignored": list(situation.workload.record.ignored),
+    }
+
+
+def _copies(situation: Situation) -> list[str]:
+    """Other installed files with the content that is replaced keep the old one (wheels hold no links)."""
+    files = situation.inventory.files
+    notes = []
+    for operation in situation.plan.operations:
+        if operation.keeps_original and (before := situation.files.get(operation.destination)) is not None:
+            same = [
+                file.path for file in files
+                if file.blob == before.blob and file.path != operation.destination and file.size > 0
+            ]  # fmt: skip
+            if same:
+                notes.append(f"{operation.destination}: the same content stays old in {', '.join(same)}")
+    return notes
+
+
+def _links(situation: Situation) -> list[str]:
+    return [
+        f"{file.path}: has {file.links} names (hard links); the others keep the old content"
+        for operation in situation.plan.operations
+        if (file := situation.files.get(operation.destination)) is not None
+        and operation.keeps_original
+        and file.links > 1
+    ]

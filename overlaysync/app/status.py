@@ -1,0 +1,35 @@
+"""``status``: the pipeline up to the plan; nothing is written but what recovers an interrupted run."""
+
+from __future__ import annotations
+
+from overlaysync.app.contact import contact
+from overlaysync.app.options import Options, Stage
+from overlaysync.app.report import Outcome, result_of
+from overlaysync.app.survey import survey
+from overlaysync.app.timing import Stages
+from overlaysync.model.result import Result
+from overlaysync.state.directories import cache_directory
+from overlaysync.worktree.worktree import open_worktree
+
+FINDINGS = (4, 5)
+"""Kinds of problem that are findings whatever is pending: the baseline, and the target's content."""
+
+
+def status(options: Options, stage: Stage, *, check: bool = False) -> Result:
+    """What a push would do, and what is in its way.
+
+    The exit code is 1 with findings: a baseline or drift problem; with ``check`` anything pending too.
+    """
+    stages = Stages(stage)
+    with (
+        open_worktree(options.worktree, cache_directory()) as worktree,
+        contact(options, stages) as target,
+    ):
+        situation = survey(target, worktree, options, stages)
+        pending = bool(situation.plan.operations or situation.problems)
+        found = any(problem.kind.exit_code in FINDINGS for problem in situation.problems)
+        outcome: Outcome = (
+            "refused" if situation.problems else "planned" if situation.plan.operations else "unchanged"
+        )
+        code = 1 if found or (check and pending) else 0
+        return result_of("status", outcome, code, target, situation, stages.milliseconds())

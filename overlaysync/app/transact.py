@@ -1,0 +1,89 @@
+"""Carries out one plan: stage, apply, read back, record; or everything back as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from overlaysync.app.contact import Contact
+from overlaysync.app.options import Stage
+from overlaysync.app.read_back import ReadBack, read_back
+from overlaysync.app.records import Task, make_manifest, new_manifest_id
+from overlaysync.app.timing import Stages
+from overlaysync.errors import AgentLostError, ApplyError
+from overlaysync.model.manifest import Manifest
+from overlaysync.model.plan import Operation, Plan
+from overlaysync.model.target import InstalledPath
+from overlaysync.model.worktree import Sha256
+from overlaysync.state.manifest_text import encode
+
+Content = Callable[[Operation], Iterable[bytes]]
+"""The new content of an operation, in pieces."""
+
+
+def carry_out(
+    task: Task,
+    content: Content,
+    executable: Iterable[InstalledPath],
+    last_look: Callable[[], None],
+    stages: Stages,
+) -> Manifest:
+    """All of the plan, proven, or none of it.
+
+    ``executable``: new files that shall have mode 0755. ``last_look`` is called when everything is staged and
+    nothing is applied; it raises to give up.
+
+    Raises ApplyError when it failed and was rolled back (its message says so, or what was not), and whatever
+    ``content`` and ``last_look`` raise, after rolling back.
+    """
+    identity = new_manifest_id()
+    contact, plan = task.contact, task.plan
+    session = contact.session
+    try:
+        stages("copying")
+        session.begin(identity, plan.operations, executable)
+        for number, operation in enumerate(plan.operations):
+            if operation.after is not None and not operation.restores:
+                session.stage(number, content(operation))
+        last_look()
+        stages("applying")
+        prefix = contact.interpreter.pycache_prefix
+        dropped = session.apply([prefix] if prefix is not None else [])
+        stages("reading back")
+        proof = read_back(
+            contact, task.inventory.root, expected_after(plan), task.cause.repository.object_format
+        )
+        _refuse(proof)
+    except AgentLostError:
+        raise
+    except BaseException as error:
+        _roll_back(contact, error, stages)
+        raise
+    manifest = make_manifest(identity, task, proof, dropped, stages.milliseconds())
+    stages("recording")
+    session.record(None if task.cause.command == "revert" else encode(manifest))
+    return manifest
+
+
+def expected_after(plan: Plan) -> dict[InstalledPath, Sha256 | None]:
+    """What the target must hold after a plan: the whole overlay, and what was put back or taken away."""
+    expected = {operation.destination: operation.after for operation in plan.operations}
+    expected.update({item.destination: item.installed_sha256 for item in plan.overlay})
+    return expected
+
+
+def _refuse(proof: ReadBack) -> None:
+    if proof.problems:
+        first = proof.problems[0]
+        more = f" (and {len(proof.problems) - 1} more)" if len(proof.problems) > 1 else ""
+        raise ApplyError(f"read-back failed: {first.message}{more}", first.next_step, code="read-back")
+
+
+def _roll_back(contact: Contact, error: BaseException, stage: Stage) -> None:
+    """The agent puts the old tree back; what it cannot put back is told in place of the first trouble."""
+    stage("rolling back")
+    try:
+        contact.session.roll_back()
+    except ApplyError as unfinished:
+        raise ApplyError(
+            f"{error}; and then: {unfinished.message}", unfinished.next_step, code="unfinished"
+        ) from error

@@ -1,0 +1,88 @@
+"""Options that several commands share, and how their result is given out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from overlaysync.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from overlaysync.app.options import Options, Stage
+    from overlaysync.model.result import Result
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+RISKS = ("binding", "jit", "syntax", "drift")
+
+_TARGET_OPTIONS = (
+    click.option("--config", metavar="FILE", help="Configuration file (default: the worktree's)."),
+    click.option("--container", metavar="TARGET", help="NAME, docker:NAME or local:PREFIX."),
+    click.option("--distribution", metavar="NAME", help="The installed project (default: the repository's)."),
+    click.option("--interpreter", metavar="PATH", help="The workload's Python, by its path in the target."),
+    click.option("--user", metavar="USER", help="Who writes in the target (default: the target's own user)."),
+)
+
+
+def target_options(function: F) -> F:
+    """``--config``, ``--container``, ``--distribution``, ``--interpreter``, ``--user``."""
+    for option in reversed(_TARGET_OPTIONS):
+        function = option(function)
+    return function
+
+
+def image_commit_option(function: F) -> F:
+    return click.option(
+        "--image-commit", metavar="FULL", help="Full id of the commit that the image was built from."
+    )(function)
+
+
+def acknowledge_option(function: F) -> F:
+    return click.option(
+        "--acknowledge",
+        metavar="CLASS",
+        multiple=True,
+        type=click.Choice(RISKS),
+        help=f"Accept a class of risk, which the manifest records: {', '.join(RISKS)}.",
+    )(function)
+
+
+def json_option(function: F) -> F:
+    return click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")(function)
+
+
+def options_of(directory: str, given: dict[str, Any]) -> Options:
+    """The use case's options from the command line's; what the command does not have stays at its default."""
+    from overlaysync.app.options import Options
+
+    config = given.get("config")
+    return Options(
+        worktree=Path(directory),
+        config=Path(config) if config is not None else None,
+        container=given.get("container"),
+        distribution=given.get("distribution"),
+        image_commit=given.get("image_commit"),
+        interpreter=given.get("interpreter"),
+        user=given.get("user"),
+        acknowledged=frozenset(given.get("acknowledge") or ()),
+    )
+
+
+def give_out(run: Callable[[Stage], Result], *, as_json: bool) -> int:
+    """Runs a use case with progress, shows its result, and returns its exit code."""
+    terminal = Terminal()
+    with terminal.progress() as progress:
+        result = run(progress)
+    if as_json:
+        import msgspec
+
+        print(json.dumps(msgspec.to_builtins(result)))
+    else:
+        from overlaysync.cli.render import render
+
+        render(result, terminal)
+    return result.exit_code

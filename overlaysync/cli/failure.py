@@ -1,0 +1,93 @@
+"""The one place that turns exceptions into messages and exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from overlaysync import __version__
+from overlaysync.cli.terminal import Terminal, clean
+
+BUG, INTERRUPTED, USAGE = 70, 130, 2
+
+
+def run(group: click.Command, arguments: Sequence[str]) -> int:
+    """Runs the command line; the exit code. Nothing of Python's own ever reaches the user."""
+    as_json = "--json" in arguments
+    command = next((word for word in arguments if not word.startswith("-")), "")
+    try:
+        code = group.main(list(arguments), prog_name="overlaysync", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return _fail(
+            "interrupted", "interrupted; what was not recorded is rolled back", None, INTERRUPTED, as_json
+        )
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        help_text = f"{context.command_path} --help" if context is not None else "overlaysync --help"
+        return _fail("usage", error.format_message(), help_text, USAGE, as_json)
+    except BrokenPipeError:
+        # Whoever read our output has gone; there is nobody to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        return _expected(error, command, as_json)
+
+
+def _expected(error: Exception, command: str, as_json: bool) -> int:
+    from overlaysync.errors import OverlaysyncError
+
+    if isinstance(error, OverlaysyncError) and error.exit_code != BUG:
+        return _fail(error.code, error.message, error.next_step, error.exit_code, as_json, command)
+    path = _write_report(error)
+    message = f"a bug of overlaysync: {type(error).__name__}: {error}"
+    return _fail("internal", message, f"send the report {path}", BUG, as_json, command)
+
+
+def _fail(
+    code: str, message: str, next_step: str | None, exit_code: int, as_json: bool, command: str = ""
+) -> int:
+    """Tells the failure, on standard error, or as the one object of ``--json``."""
+    if as_json:
+        problem = {"code": code, "path": None, "message": message, "next_step": next_step}
+        outcome = "refused" if exit_code in (3, 4, 5, 6) else "failed"
+        print(json.dumps(_document(command, outcome, exit_code, problem)))
+    else:
+        Terminal().failure(code, clean(message), clean(next_step) if next_step else None, exit_code)
+    return exit_code
+
+
+def _document(
+    command: str, outcome: str, exit_code: int, problem: dict[str, str | None]
+) -> dict[str, object]:
+    return {
+        "schema": "overlaysync.result/1",
+        "command": command,
+        "outcome": outcome,
+        "exit_code": exit_code,
+        "target": None,
+        "baseline": None,
+        "operations": [],
+        "problems": [problem],
+        "not_packaged": [],
+        "manifest": None,
+        "timings_ms": {"total": 0.0},
+        "details": {},
+    }
+
+
+def _write_report(error: Exception) -> str:
+    """A file with versions and traceback; no environment, no arguments, which may hold secrets."""
+    handle, path = tempfile.mkstemp(prefix="overlaysync-report-", suffix=".txt")
+    with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as stream:
+        stream.write(f"overlaysync {__version__}\nPython {sys.version}\n\n")
+        stream.write("".join(traceback.format_exception(error)))
+    return path

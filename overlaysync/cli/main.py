@@ -1,0 +1,71 @@
+"""The command group. Commands are loaded when they are asked for, so that ``--help`` starts fast."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from overlaysync import __version__
+
+COMMANDS = {
+    "init": "write a configuration, proven against a target",
+    "status": "what a push would do, and what is in its way",
+    "push": "put the worktree's Python changes into a target, proven",
+    "verify": "check the overlay that a target has",
+    "revert": "put a target's own files back",
+    "manifest": "show and compare the records of what was done",
+    "doctor": "what is missing on this machine and in a target",
+    "demo": "the whole job on a throw-away package, no container needed",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands live in ``overlaysync.cli.<name>`` as ``command``."""
+
+    def list_commands(self, _context: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, _context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"overlaysync.cli.{name}").command
+        return command
+
+    def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list, without loading any command."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: overlaysync push --container my-dev",
+)
+@click.version_option(__version__, prog_name="overlaysync")
+@click.option(
+    "-C",
+    "--worktree",
+    "directory",
+    metavar="DIR",
+    default=".",
+    help="The git worktree, or a directory in it (default: here).",
+)
+@click.pass_context
+def overlaysync(context: click.Context, directory: str) -> None:
+    """Modify in the host worktree, execute in the container.
+
+    Copies the Python files that differ from HEAD onto their installed paths in a target, after proving that
+    HEAD is the commit the image was built from, that every original is untouched, and that what Python will
+    import is what was copied.
+    """
+    context.obj = directory
+
+
+def main() -> None:
+    """The program: runs a command, and ends with its exit code."""
+    from overlaysync.cli.failure import run
+
+    sys.exit(run(overlaysync, sys.argv[1:]))

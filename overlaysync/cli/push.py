@@ -1,0 +1,27 @@
+"""``overlaysync push``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from overlaysync.cli import common
+
+
+@click.command(epilog="Example: overlaysync push --container my-dev")
+@common.target_options
+@common.image_commit_option
+@common.acknowledge_option
+@click.option("--dry-run", is_flag=True, help="Print the plan; write nothing.")
+@common.json_option
+@click.pass_obj
+def command(directory: str, /, dry_run: bool, as_json: bool, **given: Any) -> int:
+    """Put the worktree's Python changes into a target, proven.
+
+    All of it or none: whatever stands in the way is listed at once, and nothing is written.
+    """
+    from overlaysync.app.push import push
+
+    options = common.options_of(directory, given)
+    return common.give_out(lambda stage: push(options, stage, dry_run=dry_run), as_json=as_json)

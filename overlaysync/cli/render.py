@@ -1,0 +1,113 @@
+"""Results as a person reads them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from overlaysync.cli.terminal import Terminal, clean
+
+if TYPE_CHECKING:
+    from overlaysync.model.result import Result, ResultBaseline, ResultProblem
+
+NOTES = ("recovered", "left_out", "ignored", "mode_only", "hidden", "notes", "workload_ignored", "findings")
+SHOWN = 12
+
+
+def render(result: Result, terminal: Terminal) -> None:
+    """The whole result: where, baseline, operations, what else is known, problems, and the outcome last."""
+    _place(result, terminal)
+    if result.baseline is not None:
+        _baseline(result.baseline, terminal)
+    _operations(result, terminal)
+    _lists(result, terminal)
+    _problems(result, terminal)
+    _outcome(result, terminal)
+
+
+def _place(result: Result, terminal: Terminal) -> None:
+    target = result.target
+    if target is None:
+        return
+    details = result.details
+    container = f" ({target.container_id[:12]})" if target.container_id else ""
+    terminal.line(
+        clean(
+            f"target    {target.name}{container} · {details.get('distribution', '')} · "
+            f"{target.interpreter} {details.get('python', '')}".rstrip()
+        )
+    )
+
+
+def _baseline(baseline: ResultBaseline, terminal: Terminal) -> None:
+    proof = [f"{item.kind} {item.name}" for item in baseline.evidence if item.commit == baseline.image_commit]
+    commit = baseline.image_commit[:12] if baseline.image_commit else "unknown"
+    evidence = f" by {', '.join(proof)}" if baseline.image_commit and proof else ""
+    content = baseline.content
+    terminal.line(
+        clean(
+            f"baseline  HEAD {baseline.head[:12]} · image {commit}{evidence} · "
+            f"{content.equal} of {content.compared} installed files equal"
+        )
+    )
+
+
+def _operations(result: Result, terminal: Terminal) -> None:
+    if not result.operations:
+        return
+    terminal.line()
+    rows = [(item.action, clean(item.source), clean(item.cause)) for item in result.operations]
+    terminal.rows(rows[: SHOWN * 4])
+    if len(rows) > SHOWN * 4:
+        terminal.line(f"  … and {len(rows) - SHOWN * 4} more (all of them: --json)")
+
+
+def _lists(result: Result, terminal: Terminal) -> None:
+    lists = {name: result.details.get(name) for name in NOTES}
+    if result.not_packaged:
+        lists["not_packaged"] = list(result.not_packaged)
+    for name, value in lists.items():
+        entries = [value] if isinstance(value, str) else list(value or ())
+        if not entries:
+            continue
+        terminal.line()
+        terminal.line(f"{name.replace('_', ' ')}:", "dim")
+        for entry in entries[:SHOWN]:
+            terminal.line(f"  {clean(str(entry))}")
+        if len(entries) > SHOWN:
+            terminal.line(f"  … and {len(entries) - SHOWN} more (all of them: --json)")
+
+
+def _problems(result: Result, terminal: Terminal) -> None:
+    """Grouped by next step within a code, so that one remedy is read once."""
+    groups: dict[tuple[str, str | None], list[ResultProblem]] = defaultdict(list)
+    for problem in result.problems:
+        groups[problem.code, problem.next_step].append(problem)
+    for (code, next_step), problems in groups.items():
+        terminal.line()
+        terminal.line(code, "bad")
+        for problem in problems:
+            path = f"{clean(problem.path)}: " if problem.path and problem.path not in problem.message else ""
+            terminal.line(f"  {path}{clean(problem.message)}")
+        if next_step:
+            terminal.line(f"  → {clean(next_step)}")
+
+
+def _outcome(result: Result, terminal: Terminal) -> None:
+    count = len(result.operations)
+    files = f"{count} file{'' if count == 1 else 's'}"
+    milliseconds = result.timings_ms.get("total", 0.0)
+    took = f" · {milliseconds / 1000:.2f} s" if milliseconds else ""
+    sentences = {
+        "applied": ("✓", "good", f"applied: {files}, read back and import proven{took}"),
+        "unchanged": ("✓", "good", f"nothing to do{took}"),
+        "planned": ("•", "warn", f"planned: {files}; nothing was written"),
+        "refused": ("✗", "bad", f"refused: nothing was written (exit {result.exit_code})"),
+        "failed": ("✗", "bad", f"failed (exit {result.exit_code})"),
+    }
+    mark, style, sentence = sentences[result.outcome]
+    sentence = result.details.get("sentence") or sentence
+    terminal.line()
+    terminal.line(f"{terminal.styled(mark, style)} {clean(sentence)}")
+    if result.manifest is not None:
+        terminal.line(f"  manifest {clean(result.manifest)}")

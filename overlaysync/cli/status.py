@@ -1,0 +1,27 @@
+"""``overlaysync status``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from overlaysync.cli import common
+
+
+@click.command(epilog="Example: overlaysync status --container my-dev --check")
+@common.target_options
+@common.image_commit_option
+@common.acknowledge_option
+@click.option("--check", is_flag=True, help="Exit code 1 when anything is pending or in the way.")
+@common.json_option
+@click.pass_obj
+def command(directory: str, /, check: bool, as_json: bool, **given: Any) -> int:
+    """What a push would do, and what is in its way; changes nothing.
+
+    Exit code 1 with findings: the baseline is not proven, or the target has drifted.
+    """
+    from overlaysync.app.status import status
+
+    options = common.options_of(directory, given)
+    return common.give_out(lambda stage: status(options, stage, check=check), as_json=as_json)

@@ -1,0 +1,110 @@
+"""The one module that owns colour, progress and layout. rich is loaded only when it is needed."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+STYLES = {"good": "32", "bad": "31", "warn": "33", "dim": "2", "bold": "1", "path": "36"}
+QUIET_SECONDS = 0.5
+
+
+def clean(text: str) -> str:
+    """Text for a terminal: control characters, direction marks and undecodable bytes are shown as escapes."""
+    return CONTROL.sub(lambda match: repr(match.group())[1:-1], text)
+
+
+class Terminal:
+    """Writes results to standard output, failures and progress to standard error.
+
+    Colour and progress only on a terminal, and not with ``NO_COLOR`` or ``TERM=dumb``.
+    """
+
+    def __init__(self) -> None:
+        plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+        self._colour_out = sys.stdout.isatty() and not plain
+        self._colour_err = sys.stderr.isatty() and not plain
+
+    def line(self, text: str = "", style: str | None = None) -> None:
+        print(self._styled(text, style, self._colour_out))
+
+    def styled(self, text: str, style: str) -> str:
+        """A piece of a line for standard output."""
+        return self._styled(text, style, self._colour_out)
+
+    def failure(self, code: str, message: str, next_step: str | None, exit_code: int) -> None:
+        mark = self._styled("✗", "bad", self._colour_err)
+        kind = self._styled(f"[{code}, exit {exit_code}]", "dim", self._colour_err)
+        print(f"{mark} {message}  {kind}", file=sys.stderr)
+        if next_step:
+            print(f"  → {next_step}", file=sys.stderr)
+
+    def rows(self, rows: Sequence[tuple[str, ...]], indent: str = "  ") -> None:
+        """Rows in aligned columns, the last one as wide as it is."""
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)] if rows else []
+        for row in rows:
+            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+            self.line(indent + "  ".join([*cells, row[-1]]).rstrip())
+
+    @contextmanager
+    def progress(self) -> Iterator[_Progress]:
+        """Shows the current stage on a terminal, once it lasts longer than half a second."""
+        progress = _Progress(shown=self._colour_err)
+        try:
+            yield progress
+        finally:
+            progress.stop()
+
+    @staticmethod
+    def _styled(text: str, style: str | None, colour: bool) -> str:
+        return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if style and colour else text
+
+
+class _Progress:
+    """Told of stages; a spinner appears only when there is something to wait for."""
+
+    def __init__(self, *, shown: bool) -> None:
+        self._shown = shown
+        self._started = time.monotonic()
+        self._status: Status | None = None
+        self._timer: Any = None
+        self._stage = ""
+
+    def __call__(self, stage: str) -> None:
+        self._stage = stage
+        if not self._shown:
+            return
+        if self._status is not None:
+            self._status.update(f"{stage} …")
+        elif self._timer is None:
+            import threading
+
+            self._timer = threading.Timer(QUIET_SECONDS, self._show)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def stop(self) -> None:
+        self._shown = False
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer.join()
+        if self._status is not None:
+            self._status.stop()
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.status import Status
+
+        status = Status(f"{self._stage} …", console=Console(stderr=True))
+        if self._shown:
+            self._status = status
+            status.start()

@@ -1,0 +1,169 @@
+"""Confirmation by content: installed files from tracked sources against the blobs of HEAD (design §6)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import pathspec
+from msgspec import Struct
+
+from overlaysync.core.mapping import Shipped
+from overlaysync.model.evidence import ContentCount, Difference
+from overlaysync.model.plan import Placement
+from overlaysync.model.problem import Problem
+from overlaysync.model.target import FileKind, InstalledFile, InstalledPath
+from overlaysync.model.worktree import RepoPath, Sha256, TreeEntry
+
+SHOWN = 20
+"""So many differences are listed one by one; beyond that the image plainly is from another commit."""
+
+
+class Drift(Struct, frozen=True):
+    """Counts for the manifest, and what is wrong."""
+
+    content: ContentCount
+    problems: tuple[Problem, ...] = ()
+
+
+def compare(
+    tree: Mapping[RepoPath, TreeEntry],
+    shipped: Shipped,
+    files: Sequence[InstalledFile],
+    overlay: Mapping[InstalledPath, Placement],
+    generated: Sequence[str],
+) -> ContentCount:
+    """Counts how many shipped files equal HEAD's blobs, and explains the rest as far as it can."""
+    by_path = {file.path: file for file in files}
+    patterns = pathspec.GitIgnoreSpec.from_lines(generated)
+    compared, equal, different = 0, 0, []
+    for source, destinations in sorted(shipped.destinations.items()):
+        for destination in destinations:
+            file = by_path[destination]
+            compared += 1
+            if file.kind is FileKind.FILE and file.blob == tree[source].oid:
+                equal += 1
+                continue
+            different.append(
+                Difference(
+                    source=source,
+                    destination=destination,
+                    head_blob=tree[source].oid,
+                    target_sha256=file.sha256,
+                    record_sha256=file.record_sha256,
+                    explained=_explain(file, source, overlay.get(destination), patterns),
+                )
+            )
+    return ContentCount(compared=compared, equal=equal, different=tuple(different))
+
+
+def _explain(
+    file: InstalledFile, source: RepoPath, placement: Placement | None, generated: pathspec.GitIgnoreSpec
+) -> str | None:
+    if placement is not None and placement.installed_sha256 == file.sha256:
+        return "overlay"
+    return "generated" if generated.match_file(source) else None
+
+
+def judge(
+    content: ContentCount,
+    files: Sequence[InstalledFile],
+    touched: Mapping[RepoPath, Sha256 | None],
+    overlay: Mapping[InstalledPath, Placement],
+) -> tuple[Problem, ...]:
+    """Problems of the comparison.
+
+    ``touched``: changed worktree paths with the digest of their content there (None: removed).
+    """
+    if content.compared == 0 or (content.equal == 0 and not any(item.explained for item in content.different)):
+        return (_unproven(content),)
+    problems = [
+        _judge_difference(item, touched, overlay.get(item.destination))
+        for item in content.different
+        if item.explained is None or (item.explained == "generated" and item.source in touched)
+    ]
+    sources = {item.destination for item in content.different}
+    problems.extend(
+        _not_as_recorded(file) for file in files if file.path not in sources and _altered(file, overlay)
+    )
+    return _shortened(problems)
+
+
+def _judge_difference(
+    item: Difference, touched: Mapping[RepoPath, Sha256 | None], placement: Placement | None
+) -> Problem:
+    hashes = (
+        f"HEAD blob {item.head_blob[:12]}, target sha256 {_short(item.target_sha256)}, "
+        f"worktree sha256 {_short(touched[item.source]) if item.source in touched else 'as HEAD'}"
+    )
+    if item.explained == "generated":
+        message = f"the build overwrites this tracked file, so the target does not hold HEAD's ({hashes})"
+        return Problem(
+            "original-differs", message, "change what the build makes it from, and rebuild", item.source
+        )
+    if item.target_sha256 is not None and item.target_sha256 == item.record_sha256 and placement is None:
+        message = f"the image was built with another {item.destination} than HEAD's ({hashes})"
+        next_step = (
+            f'rebuild from HEAD; if the build overwrites it, declare it: generated = ["{item.source}"]'
+        )
+        return Problem("content-differs", message, next_step, item.source)
+    if item.record_sha256 is None and placement is None:
+        message = (
+            f"{item.destination} is not HEAD's, and RECORD has no hash to tell who changed it ({hashes})"
+        )
+        return Problem("content-differs", message, "rebuild the image from HEAD", item.source)
+    code = "original-differs" if item.source in touched or placement is not None else "drift"
+    what = "is missing" if item.target_sha256 is None else "was changed"
+    message = f"{item.destination} {what} in the target after installation ({hashes})"
+    return Problem(code, message, _remedy(code), item.source)
+
+
+def _altered(file: InstalledFile, overlay: Mapping[InstalledPath, Placement]) -> bool:
+    """A file that no tracked source explains (compiled, generated) must be what RECORD says."""
+    if file.path in overlay or file.record_sha256 is None:
+        return False
+    return file.kind is not FileKind.FILE or file.sha256 != file.record_sha256
+
+
+def _not_as_recorded(file: InstalledFile) -> Problem:
+    state = f"sha256 {_short(file.sha256)}" if file.kind is FileKind.FILE else file.kind.value
+    message = (
+        f"{file.path} is not what was installed: RECORD sha256 {_short(file.record_sha256)}, target {state}, "
+        "no tracked source at HEAD"
+    )
+    return Problem("drift", message, _remedy("drift"), file.path)
+
+
+def _unproven(content: ContentCount) -> Problem:
+    message = (
+        f"none of {content.compared} installed files that have a tracked source equals HEAD's"
+        if content.compared
+        else "no installed file has a tracked source at HEAD"
+    )
+    return Problem(
+        "content-unproven", message, "check that worktree, --distribution and target belong together"
+    )
+
+
+def _remedy(code: str) -> str:
+    if code == "drift":
+        return "re-create the target, or leave the file as it is and say so: --acknowledge drift"
+    return "save the target's file if it matters, then re-create the target"
+
+
+def _short(digest: str | None) -> str:
+    return "none" if digest is None else digest[:12]
+
+
+def _shortened(problems: Collection[Problem]) -> tuple[Problem, ...]:
+    """The first of each code, and how many more there are: thousands of lines help nobody."""
+    shown: list[Problem] = []
+    counts: dict[str, int] = {}
+    for problem in problems:
+        counts[problem.code] = counts.get(problem.code, 0) + 1
+        if counts[problem.code] <= SHOWN:
+            shown.append(problem)
+    for code, count in counts.items():
+        if count > SHOWN:
+            last = next(problem for problem in problems if problem.code == code)
+            shown.append(Problem(code, f"and {count - SHOWN} more files like these", last.next_step))
+    return tuple(shown)

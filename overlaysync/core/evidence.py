@@ -1,0 +1,94 @@
+"""Evidence for the image commit: only a full object id proves, everything else is a hint."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Sequence
+
+from overlaysync.model.evidence import Baseline, Evidence
+from overlaysync.model.problem import Problem
+from overlaysync.model.worktree import ObjectId
+
+FULL_ID = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
+"""An object id of git: 40 hex digits (sha1) or 64 (sha256). Abbreviations depend on the clone."""
+
+
+def weigh(kind: str, name: str, value: str | None) -> Evidence:
+    """One piece of evidence from what stands at its place (None: nothing stands there)."""
+    text = value.strip() if value is not None else ""
+    commit = ObjectId(text.lower()) if FULL_ID.match(text.lower()) else None
+    return Evidence(kind=kind, name=name, value=text or None, commit=commit)
+
+
+def commit_of_direct_url(document: str | None) -> str | None:
+    """``vcs_info.commit_id`` of a PEP 610 ``direct_url.json``, or None."""
+    try:
+        commit = json.loads(document or "{}")["vcs_info"]["commit_id"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return commit if isinstance(commit, str) else None
+
+
+def image_commit(evidence: Sequence[Evidence]) -> ObjectId | None:
+    """The commit that the evidence names, when all that names one names the same."""
+    commits = {item.commit for item in evidence if item.commit is not None}
+    return commits.pop() if len(commits) == 1 else None
+
+
+def judge(baseline: Baseline, known: Collection[ObjectId], *, shallow: bool, content: str) -> list[Problem]:
+    """Problems of the baseline's identity.
+
+    ``known``: which of the commits named are in this repository. ``content``: a sentence on how the installed
+    files compare with HEAD, to help where no commit is named.
+    """
+    named = [item for item in baseline.evidence if item.commit is not None]
+    if len({item.commit for item in named}) > 1:
+        listing = "; ".join(f"{describe(item)} says {item.commit}" for item in named)
+        return [
+            Problem(
+                code="evidence-conflict",
+                message=f"evidence disagrees on the image commit: {listing}",
+                next_step="find out which is right, and name only that in image-commit of the configuration",
+            )
+        ]
+    if baseline.image_commit is None:
+        return [_no_commit(baseline, content)]
+    if baseline.image_commit not in known:
+        return [_unknown(baseline.image_commit, shallow=shallow)]
+    if baseline.image_commit != baseline.head:
+        return [
+            Problem(
+                code="head-differs",
+                message=f"HEAD is {baseline.head}, but the image was built from {baseline.image_commit} "
+                f"({', '.join(describe(item) for item in named)})",
+                next_step="put your changes on a worktree at the image commit: "
+                f"git worktree add --detach ../at-image {baseline.image_commit}",
+            )
+        ]
+    return []
+
+
+def describe(item: Evidence) -> str:
+    """Evidence in a few words, for messages: ``label org.opencontainers.image.revision``."""
+    return "--image-commit" if item.kind == "given" else f"{item.kind} {item.name}".strip()
+
+
+def _no_commit(baseline: Baseline, content: str) -> Problem:
+    hints = [f"{describe(item)} holds {item.value!r}" for item in baseline.evidence if item.value]
+    looked = ", ".join(describe(item) for item in baseline.evidence) or "nowhere"
+    hint = f"; {'; '.join(hints)}, which is no full commit id and proves nothing" if hints else ""
+    return Problem(
+        code="no-image-commit",
+        message=f"no full commit id of the image is known (looked at: {looked}){hint}. {content}",
+        next_step="name the commit that the image was built from: --image-commit FULL",
+    )
+
+
+def _unknown(commit: ObjectId, *, shallow: bool) -> Problem:
+    return Problem(
+        code="unknown-commit",
+        message=f"the image commit {commit} is not in this repository"
+        + (", which is a shallow clone" if shallow else ""),
+        next_step="git fetch --unshallow" if shallow else f"git fetch origin {commit}",
+    )

@@ -1,0 +1,93 @@
+"""Module names of installed paths, and what a resolution must say to count as proof."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from overlaysync.model.problem import Problem
+from overlaysync.model.target import Distribution, InstalledPath, Interpreter, Resolution
+
+COMPARE_PATHS = "compare the interpreter's sys.path with the install root, or name --interpreter PATH"
+UNSHADOW = (
+    "remove or rename what shadows it, or start the workload where it is not found first "
+    "(working-directory in the configuration)"
+)
+
+
+def module_name(path: InstalledPath) -> str | None:
+    """The dotted name by which a path below a search path entry is imported; None when it cannot be."""
+    if not path.endswith(".py"):
+        return None
+    parts = path[:-3].split("/")
+    if parts[-1] == "__init__":
+        parts = parts[:-1]
+    if not parts or not all(part.isidentifier() for part in parts):
+        return None
+    return ".".join(parts)
+
+
+def judge_present(resolution: Resolution, expected: str, path: str) -> Problem | None:
+    """The module must resolve to ``expected`` (absolute path in the target), and run its source."""
+    name = resolution.module
+    if resolution.error is not None:
+        message = f"{name} cannot be read by the import system: {resolution.error}"
+        return Problem("not-importable", message, "look at the file in the target", path)
+    if resolution.origin is None:
+        message = f"the import system does not find {name}; expected {expected}"
+        if resolution.locations:
+            message += f" (it is only a namespace package: {', '.join(resolution.locations)})"
+        return Problem("not-importable", message, COMPARE_PATHS, path)
+    if resolution.origin != expected:
+        message = f"{name} is imported from {resolution.origin}, not from {expected}"
+        return Problem("shadowed", message, UNSHADOW, path)
+    if resolution.runs_source is False:
+        message = f"{name} would run bytecode that is not compiled from {expected}"
+        return Problem("shadowed", message, "remove the bytecode that the interpreter accepts for it", path)
+    return None
+
+
+def judge_absent(resolution: Resolution, path: str) -> Problem | None:
+    """A removed module must not be found any more."""
+    if resolution.error is not None or resolution.origin is None:
+        return None
+    message = f"{resolution.module} is removed, but is still imported from {resolution.origin}"
+    return Problem("shadowed", message, "remove what stands there, or rebuild the image", path)
+
+
+def choose(interpreters: Sequence[Interpreter]) -> list[Interpreter]:
+    """The interpreters that hold the distribution; one for each, when several names start the same one."""
+    found: dict[tuple[str, str], Interpreter] = {}
+    for item in interpreters:
+        if item.holds:
+            found.setdefault((item.real, item.prefix), item)
+    return list(found.values())
+
+
+def judge_installation(interpreter: Interpreter, distribution: Distribution, name: str) -> list[Problem]:
+    """Whether there is one copy, installed and not linked, and what is imported is of that copy."""
+    problems = []
+    if len(interpreter.distributions) > 1:
+        copies = ", ".join(f"{copy.root}/{copy.metadata}" for copy in interpreter.distributions)
+        message = f"{name} is installed more than once, so its version is unknown: {copies}"
+        problems.append(Problem("duplicate-distribution", message, "uninstall all but one copy in the image"))
+    if distribution.editable or distribution.form != "dist-info":
+        form = "editable" if distribution.editable else distribution.form
+        message = f"{name} is an {form} install ({distribution.root}/{distribution.metadata})"
+        next_step = "edit the files where the install points to, or install a wheel in the image"
+        return [*problems, Problem("editable-install", message, next_step)]
+    judged = (_judge_package(package, distribution.root) for package in interpreter.packages)
+    return [*problems, *(problem for problem in judged if problem is not None)]
+
+
+def _judge_package(package: Resolution, root: str) -> Problem | None:
+    """A top-level name of the distribution must be imported from below its install root."""
+    places = [package.origin] if package.origin is not None else list(package.locations)
+    if package.error is not None or not places:
+        message = f"the import system does not find {package.module}, which {root} holds"
+        if package.error:
+            message += f": {package.error}"
+        return Problem("not-importable", message, COMPARE_PATHS)
+    if any(place.startswith(root + "/") for place in places):
+        return None
+    message = f"{package.module} is imported from {', '.join(places)}, not from {root}"
+    return Problem("shadowed", message, UNSHADOW)

@@ -1,0 +1,142 @@
+"""Which changes are for the overlay, which do not ship, and which stand in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pathspec
+from msgspec import Struct
+
+from overlaysync.core.mapping import Shipped
+from overlaysync.core.planning import Desired
+from overlaysync.core.shipping import ShippingRule, Ships
+from overlaysync.model.classified import ChangeClass, ClassifiedChange
+from overlaysync.model.problem import Problem
+from overlaysync.model.worktree import RepoPath, TreeEntry
+
+OVERLAID = (ChangeClass.PYTHON, ChangeClass.DATA, ChangeClass.BINDING, ChangeClass.JIT)
+"""Classes whose files are copied; all others are refused where they matter."""
+
+
+class Selection(Struct, frozen=True):
+    """The changes, sorted out. ``left_out`` holds unproven data: reported, never created."""
+
+    desired: tuple[Desired, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    not_packaged: tuple[RepoPath, ...] = ()
+    left_out: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Selector:
+    """Sorts classified changes by what ships at HEAD.
+
+    Args:
+        tree: HEAD's tree.
+        shipped: the proven mapping.
+        rule: the answer for new files.
+        outside: RECORD entries that leave the install root, as written there.
+        not_built: patterns of paths that no build reads.
+    """
+
+    def __init__(
+        self,
+        tree: Mapping[RepoPath, TreeEntry],
+        shipped: Shipped,
+        rule: ShippingRule,
+        outside: Sequence[str],
+        not_built: Sequence[str],
+    ) -> None:
+        self._shipped = shipped
+        self._rule = rule
+        self._installed_elsewhere = {entry.rpartition("/")[2] for entry in outside}
+        self._not_built = pathspec.GitIgnoreSpec.from_lines(not_built)
+        self._packages = {path.rpartition("/")[0] for path in shipped.destinations if path in tree}
+
+    def select(self, classified: Sequence[ClassifiedChange], unreadable: Sequence[Problem]) -> Selection:
+        """``unreadable``: problems that reading the worktree met, for paths that may not be packaged."""
+        parts = [self._sort(item) for item in classified]
+        kept = [item for item in unreadable if item.path is None or self._matters(RepoPath(item.path))]
+        return Selection(
+            desired=tuple(item for part in parts for item in part.desired),
+            problems=(*kept, *(item for part in parts for item in part.problems)),
+            not_packaged=tuple(item for part in parts for item in part.not_packaged),
+            left_out=tuple(item for part in parts for item in part.left_out),
+            notes=tuple(f"{item.change.path}: {item.note}" for item in classified if item.note),
+        )
+
+    def _sort(self, item: ClassifiedChange) -> Selection:
+        path = item.change.path
+        if item.change_class in OVERLAID:
+            return self._overlaid(item)
+        if path in self._shipped.destinations and not item.problems:
+            return self._ships_unexpectedly(item)
+        if item.change_class is ChangeClass.LINK and not self.in_package(path):
+            return Selection(not_packaged=(path,))
+        if item.problems:
+            return Selection(problems=item.problems)
+        return Selection(not_packaged=(path,))
+
+    def _overlaid(self, item: ClassifiedChange) -> Selection:
+        change = item.change
+        path = change.path
+        places = self._shipped.ambiguous(path)
+        if places:
+            message = f"{path} is installed at more than one place: {', '.join(places)}"
+            next_step = "rebuild the image; an overlay cannot tell which of them the build makes from it"
+            return Selection(problems=(Problem("ambiguous-mapping", message, next_step, path),))
+        destination = self._shipped.destination(path)
+        cause = change.kind.value + (f" ({item.note})" if item.note else "")
+        if change.head is None or destination is None:
+            if change.head is not None:
+                return self._unshipped(path)
+            shipping = self._rule.judge(path)
+            if shipping.ships is not Ships.YES or shipping.destination is None:
+                return self._not_shipping(path, shipping.ships, shipping.reason)
+            destination = shipping.destination
+            cause += f": {shipping.reason}"
+        return Selection(
+            desired=(
+                Desired(
+                    source=path,
+                    destination=destination,
+                    change_class=item.change_class,
+                    cause=cause,
+                    head=change.head.oid if change.head is not None else None,
+                    sha256=change.content.sha256 if change.content is not None else None,
+                    blob=change.content.blob if change.content is not None else None,
+                    size=change.content.size if change.content is not None else 0,
+                ),
+            ),
+            problems=item.problems,
+        )
+
+    def _not_shipping(self, path: RepoPath, ships: Ships, reason: str) -> Selection:
+        if ships is Ships.NO:
+            return Selection(not_packaged=(path,))
+        message = f"whether a build would ship {path} is not proven: {reason}"
+        problem = Problem("unproven-shipping", message, f'settle it: ships = ["{path}"] or not-shipped', path)
+        return Selection(problems=(problem,)) if path.endswith(".py") else Selection(left_out=(problem,))
+
+    def _unshipped(self, path: RepoPath) -> Selection:
+        if path.rpartition("/")[2] not in self._installed_elsewhere or self._not_built.match_file(path):
+            return Selection(not_packaged=(path,))
+        message = f"{path} seems to be installed outside the package (RECORD lists a file of this name there)"
+        return Selection(problems=(Problem("outside-package", message, "rebuild the image", path),))
+
+    def _ships_unexpectedly(self, item: ClassifiedChange) -> Selection:
+        path = item.change.path
+        message = f"{path} is of class {item.change_class.value}, but the distribution ships it"
+        return Selection(problems=(Problem("build-change", message, "rebuild the image", path),))
+
+    def in_package(self, path: RepoPath) -> bool:
+        """Whether the path lies in, or below, a directory of which files ship (the root only itself)."""
+        directory = path.rpartition("/")[0]
+        while directory:
+            if directory in self._packages:
+                return True
+            directory = directory.rpartition("/")[0]
+        return "/" not in path and "" in self._packages
+
+    def _matters(self, path: RepoPath) -> bool:
+        return self.in_package(path) or not self._not_built.match_file(path)

@@ -1,0 +1,96 @@
+"""Which processes of the target could have the package loaded."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from datetime import datetime, timezone
+
+from msgspec import Struct
+
+from overlaysync.model.manifest import WorkloadRecord
+from overlaysync.model.problem import Problem
+from overlaysync.model.target import Interpreter, RunningProcess
+
+
+class Workload(Struct, frozen=True):
+    """The processes that count, and the record of the check."""
+
+    processes: tuple[RunningProcess, ...] = ()
+    record: WorkloadRecord = WorkloadRecord()
+
+
+def find(
+    processes: Sequence[RunningProcess],
+    interpreter: Interpreter,
+    root: str,
+    *,
+    ignore: Sequence[str],
+    whole_machine: bool,
+) -> Workload:
+    """Processes that could have the package of ``root`` loaded, less those that the configuration ignores.
+
+    ``whole_machine``: the processes are all of a machine, not a container's own. There, one of which nothing
+    at all can be seen is somebody else's service, not an unknown part of the workload.
+    """
+    counted, ignored = [], []
+    for process in processes:
+        if whole_machine and process.python is None and not process.mapped:
+            continue
+        if not could_have_loaded(process, interpreter, root):
+            continue
+        if any(_matches(process, pattern) for pattern in ignore):
+            ignored.append(f"{process.pid} {describe(process)}")
+        else:
+            counted.append(process)
+    return Workload(tuple(counted), WorkloadRecord(checked=len(processes), ignored=tuple(ignored)))
+
+
+def could_have_loaded(process: RunningProcess, interpreter: Interpreter, root: str) -> bool:
+    """Mapped files are proof; else a Python counts unless it is known to be another environment's.
+
+    What is unknown counts: a process may have erased its command line and environment (``setproctitle``).
+    """
+    if process.mapped:
+        return True
+    if process.python is False:
+        return False
+    if process.prefix is None:
+        return process.executable is None or process.executable in (interpreter.real, interpreter.path)
+    if process.prefix == interpreter.prefix:
+        return True
+    return any(
+        entry == root or root.startswith(entry.rstrip("/") + "/") for entry in process.python_path or ()
+    )
+
+
+def _matches(process: RunningProcess, pattern: str) -> bool:
+    return any(fnmatch.fnmatchcase(text, pattern) for text in (process.name, " ".join(process.command or ())))
+
+
+def describe(process: RunningProcess) -> str:
+    return " ".join(process.command) if process.command else f"[{process.name}]"
+
+
+def judge(workload: Workload) -> list[Problem]:
+    return [
+        Problem(
+            code="workload",
+            message=f"process {process.pid} could have the package loaded: {describe(process)[:200]} "
+            f"(uid {process.uid}, started {_moment(process.started)})",
+            next_step=f"end it (kill {process.pid} in the target), or name it in workload-ignore",
+        )
+        for process in workload.processes
+    ]
+
+
+def unknown() -> Problem:
+    return Problem(
+        code="workload-unknown",
+        message="the target's processes cannot be listed (no /proc), so a workload cannot be ruled out",
+        next_step="mount /proc in the target",
+    )
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")

@@ -1,0 +1,47 @@
+"""The protocols of the seams: what the host needs of a transport, and nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import BinaryIO, Protocol
+
+from overlaysync.errors import OverlaysyncError
+from overlaysync.model.target import Setting, TargetIdentity
+
+
+class Process(Protocol):
+    """A started process: its pipes, and how it ended. Its exit code proves nothing (design §5)."""
+
+    @property
+    def stdin(self) -> BinaryIO: ...
+    @property
+    def stdout(self) -> BinaryIO: ...
+    @property
+    def stderr(self) -> BinaryIO: ...
+    def wait(self, timeout: float) -> int | None:
+        """The exit code, or None when it has not ended after ``timeout`` seconds."""
+
+    def kill(self) -> None: ...
+
+
+class Transport(Protocol):
+    """Starts processes in one target."""
+
+    def describe(self) -> TargetIdentity:
+        """Identity as the engine tells. Raises TargetError when the target cannot be used."""
+
+    def setting(self) -> Setting:
+        """How a workload would be started there."""
+
+    def labels(self) -> dict[str, str]:
+        """The labels of the image (never of the container)."""
+
+    def interpreters(self) -> Sequence[str]:
+        """Programs to try, in order, for starting the agent."""
+
+    def start(self, argv: Sequence[str]) -> Process: ...
+
+    def explain(self, exit_code: int | None, stderr: str) -> OverlaysyncError:
+        """The error behind a process that ended without the agent's greeting."""
+
+    def close(self) -> None: ...

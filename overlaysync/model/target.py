@@ -1,0 +1,169 @@
+"""What a target is and what the agent reports of it.
+
+Everything here that comes from the target is untrusted: it is validated against these types when it is
+decoded, and no path of it is ever used on the host.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import NewType
+
+from msgspec import Struct, field
+
+from overlaysync.model.worktree import ObjectId, Sha256
+
+InstalledPath = NewType("InstalledPath", str)
+"""A path below the install root (the directory that holds the dist-info): ``/`` separated, relative."""
+
+UNKNOWN = "unknown"
+
+
+class TargetIdentity(Struct, frozen=True):
+    """Which target this is, as the engine tells. What the engine does not tell is ``unknown``."""
+
+    kind: str
+    name: str
+    container_id: str = UNKNOWN
+    started_at: str = UNKNOWN
+    image_id: str = UNKNOWN
+    image_name: str = UNKNOWN
+    repo_digests: tuple[str, ...] = ()
+    platform: str = UNKNOWN
+    engine: str = UNKNOWN
+
+
+class Setting(Struct, frozen=True):
+    """How a workload of this target would be started, as far as the engine's configuration tells.
+
+    ``user``: as configured (name, uid, or uid:gid; empty for the engine's default). ``environment`` holds
+    what the configuration sets, not what a process has. ``command``: entry point and arguments.
+    """
+
+    user: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+    working_directory: str | None = None
+    command: tuple[str, ...] = ()
+
+
+class Hello(Struct, frozen=True):
+    """The agent's first frame."""
+
+    protocol: int
+    python: str
+    executable: str
+    pid: int
+    uid: int
+    gid: int
+    machine: str
+
+
+class Distribution(Struct, frozen=True):
+    """One installed copy of the project (its ``dist-info`` or ``egg-info``) on a search path."""
+
+    root: str  # the search path entry that holds it, links resolved
+    metadata: str  # the directory's name in root
+    version: str
+    form: str  # "dist-info", "egg-info", "egg-link", "egg"
+    editable: bool = False
+    direct_url: str | None = None  # PEP 610 document, as text
+
+
+class Resolution(Struct, frozen=True):
+    """What a fresh interpreter of the target resolves a module name to, without importing anything.
+
+    ``origin`` is None where there is no such module or no file behind it; ``locations`` are the directories
+    of a package. ``runs_source``: the code that the loader would run equals the compiled source file (None:
+    not judged, no source). ``error``: why it could not be resolved or read.
+    """
+
+    module: str
+    origin: str | None = None
+    locations: tuple[str, ...] = ()
+    loader: str | None = None
+    runs_source: bool | None = None
+    error: str | None = None
+
+
+class Interpreter(Struct, frozen=True):
+    """One Python of the target, as itself reports under the workload's environment."""
+
+    path: str
+    real: str
+    prefix: str
+    version: str = UNKNOWN
+    cache_tag: str | None = None
+    extension_suffixes: tuple[str, ...] = ()
+    pycache_prefix: str | None = None
+    search_path: tuple[str, ...] = ()
+    finders: tuple[str, ...] = ()
+    user_site: str | None = None
+    user_site_enabled: bool = False
+    uid: int = -1
+    distributions: tuple[Distribution, ...] = ()
+    packages: tuple[Resolution, ...] = ()  # the distribution's top-level names, resolved
+    error: str | None = None
+
+    @property
+    def holds(self) -> bool:
+        return bool(self.distributions)
+
+
+class RunningProcess(Struct, frozen=True):
+    """One process of the target that is, or could be, a Python. ``None`` means unknown, never empty."""
+
+    pid: int
+    uid: int
+    name: str
+    started: float  # seconds since the epoch
+    command: tuple[str, ...] | None = None
+    executable: str | None = None
+    python: bool | None = None
+    launched_as: str | None = None  # path of the interpreter as it was started, before links are resolved
+    prefix: str | None = None
+    python_path: tuple[str, ...] | None = None
+    mapped: tuple[str, ...] = ()  # files of the distribution in its memory
+
+
+class FileKind(str, enum.Enum):
+    FILE = "file"
+    MISSING = "missing"
+    LINK = "link"  # the path or a directory above it is a symbolic link
+    OTHER = "other"  # directory, device, FIFO, socket
+    UNREADABLE = "unreadable"
+
+
+class InstalledFile(Struct, frozen=True):
+    """One installed path, looked at through directory handles that follow no link.
+
+    ``record_sha256``: what the distribution's RECORD says (None: no hash there, or not recorded).
+    ``blob``: git's object id of the content, to compare with HEAD's tree.
+    """
+
+    path: InstalledPath
+    kind: FileKind
+    recorded: bool = False
+    record_sha256: Sha256 | None = None
+    size: int = 0
+    mode: int = 0
+    uid: int = -1
+    gid: int = -1
+    links: int = 1
+    sha256: Sha256 | None = None
+    blob: ObjectId | None = None
+    twins: tuple[str, ...] = ()  # extension modules and bytecode that would be imported before or without it
+    unwritable: str | None = None  # why the writing user may not replace it
+    error: str | None = None
+
+
+class Inventory(Struct, frozen=True):
+    """The distribution in the target: RECORD's files as they are now, and what surrounds them."""
+
+    root: str
+    metadata: str
+    record_sha256: Sha256 | None
+    files: tuple[InstalledFile, ...]
+    outside: tuple[str, ...] = ()  # RECORD entries that leave the install root
+    mounts: tuple[str, ...] = ()  # mount points at or below the install root
+    manifest: str | None = None  # text of the overlay's manifest in the target
+    recovered: str | None = None  # what an interrupted transaction was turned into

@@ -1,0 +1,258 @@
+"""A conversation with the agent: one typed method per request."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from overlaysync import errors
+from overlaysync.agent import frames
+from overlaysync.model.plan import Operation
+from overlaysync.model.seams import Transport
+from overlaysync.model.target import (
+    Hello,
+    InstalledFile,
+    InstalledPath,
+    Interpreter,
+    Inventory,
+    Resolution,
+    RunningProcess,
+    Setting,
+)
+from overlaysync.remote.bootstrap import ARGUMENTS, OLD_PYTHON, bundle
+from overlaysync.remote.channel import Channel
+
+GREETING_SECONDS = 60.0
+SHORT, LONG = 180.0, 900.0  # seconds; the long one for what grows with the size of the distribution
+
+FAILURES: Mapping[str, type[errors.OverlaysyncError]] = {
+    "locked": errors.LockedError,
+    "damaged": errors.OverlayDamagedError,
+    "root": errors.TargetError,
+    "interpreter": errors.TargetError,
+    "system": errors.TargetError,
+    "stage": errors.ApplyError,
+    "apply": errors.ApplyError,
+    "unfinished": errors.ApplyError,
+}
+NEXT_STEPS: Mapping[str, str] = {
+    "locked": "wait for the other run to end, then run the command again",
+    "damaged": "look at the file; if it is of no use, re-create the target from its image",
+    "unfinished": "make the file system writable again and run any command: the next contact continues",
+}
+
+
+class AgentSession:
+    """The agent in one target. Close it, or use it as a context manager: what is not recorded is undone."""
+
+    def __init__(self, channel: Channel, hello: Hello) -> None:
+        self._channel = channel
+        self._requests = 0
+        self.hello = hello
+
+    def __enter__(self) -> AgentSession:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        with contextlib.suppress(errors.AgentLostError):
+            self._channel.send(frames.encode({"do": "bye"}), 1.0)
+        self._channel.close()
+
+    # -- reading ---------------------------------------------------------------------------------------
+
+    def interpreters(
+        self, distribution: str, setting: Setting, *, interpreter: str | None, hints: Sequence[str]
+    ) -> list[Interpreter]:
+        """Every Python of the target (or just ``interpreter``), with the copies of the project it sees."""
+        answer = self._ask(
+            "interpreters", SHORT, distribution=distribution, interpreter=interpreter, hints=hints,
+            **_workload(setting),
+        )  # fmt: skip
+        found: list[Interpreter] = _typed(answer.get("interpreters"), list[Interpreter])
+        return found
+
+    def processes(self, root: str, ignore_pids: Sequence[int]) -> list[RunningProcess] | None:
+        """What is, or could be, a Python in the target; None where its processes cannot be listed."""
+        answer = self._ask("processes", SHORT, root=root, ignore_pids=ignore_pids)
+        found: list[RunningProcess] | None = _typed(answer.get("processes"), list[RunningProcess] | None)
+        return found
+
+    def read(self, path: str) -> str | None:
+        """The text of a small file in the target, or None."""
+        text: str | None = _typed(self._ask("read", SHORT, path=path).get("text"), str | None)
+        return text
+
+    def open(self, root: str, metadata: str, distribution: str, object_format: str) -> Inventory:
+        """Locks the install root, settles what was interrupted and takes the inventory.
+
+        Raises LockedError, OverlayDamagedError, TargetError.
+        """
+        answer = self._ask(
+            "open", LONG, root=root, metadata=metadata, distribution=distribution, object_format=object_format
+        )
+        inventory: Inventory = _typed(answer, Inventory)
+        return inventory
+
+    def look(
+        self,
+        paths: Sequence[InstalledPath],
+        *,
+        object_format: str,
+        suffixes: Sequence[str] = (),
+        writable: bool = False,
+    ) -> dict[InstalledPath, InstalledFile]:
+        """The files at these destinations as they are now."""
+        answer = self._ask(
+            "look", LONG, paths=paths, object_format=object_format, suffixes=suffixes, writable=writable
+        )
+        files: list[InstalledFile] = _typed(answer.get("files"), list[InstalledFile])
+        return {file.path: file for file in files}
+
+    def read_back(
+        self, interpreter: str, setting: Setting, modules: Sequence[str], files: Sequence[str]
+    ) -> tuple[list[Resolution], list[tuple[str, str]]]:
+        """What a fresh interpreter resolves ``modules`` to; which of ``files`` it cannot read, and why."""
+        answer = self._ask(
+            "read_back", LONG, interpreter=interpreter, modules=modules, files=files, **_workload(setting)
+        )
+        return (
+            _typed(answer.get("modules"), list[Resolution]),
+            _typed(answer.get("unreadable"), list[tuple[str, str]]),
+        )
+
+    # -- writing ---------------------------------------------------------------------------------------
+
+    def begin(
+        self, identity: str, operations: Sequence[Operation], executable: Iterable[InstalledPath]
+    ) -> None:
+        modes = set(executable)
+        rows = [
+            {
+                "path": operation.destination,
+                "before": operation.before,
+                "after": operation.after,
+                "restores": operation.restores,
+                "keeps_original": operation.keeps_original,
+                "executable": operation.destination in modes,
+            }
+            for operation in operations
+        ]
+        self._ask("begin", SHORT, identity=identity, operations=rows)
+
+    def stage(self, number: int, pieces: Iterable[bytes]) -> None:
+        """Streams the new content of operation ``number``; trouble is told by ``apply``."""
+        held = b""
+        for piece in pieces:
+            if held:
+                self._piece(number, held, last=False)
+            held = piece
+        self._piece(number, held, last=True)
+
+    def apply(self, pycache_prefixes: Sequence[str]) -> dict[str, list[str]]:
+        """Puts everything in place; the bytecode that was dropped, by destination. Raises ApplyError."""
+        answer = self._ask("apply", LONG, pycache_prefixes=pycache_prefixes)
+        dropped: dict[str, list[str]] = _typed(answer.get("dropped"), dict[str, list[str]])
+        return dropped
+
+    def record(self, manifest: str | None) -> None:
+        """Commits: the manifest's text stands beside the overlay (None: there is no overlay any more)."""
+        self._ask("record", LONG, manifest=manifest)
+
+    def roll_back(self) -> None:
+        """Puts the old tree back. Raises ApplyError naming what is not as it was."""
+        self._ask("roll_back", LONG)
+
+    # -- the wire --------------------------------------------------------------------------------------
+
+    def _piece(self, number: int, content: bytes, *, last: bool) -> None:
+        self._channel.send(frames.encode({"do": "piece", "number": number, "last": last}, content), SHORT)
+
+    def _ask(self, name: str, timeout: float, **fields: Any) -> dict[str, Any]:
+        self._requests += 1
+        self._channel.send(frames.encode({"do": name, "id": self._requests, **fields}), timeout)
+        try:
+            frame = self._channel.receive(timeout)
+        except frames.FrameError as error:
+            raise errors.AgentLostError(f"the target's answer is not the agent's: {error}") from error
+        if frame is None:
+            reason = self._channel.complaint.splitlines()[-1:] or ["no reason given"]
+            raise errors.AgentLostError(
+                f"the agent in the target ended before it answered: {reason[0]}",
+                "run the command again: the next contact finishes or rolls back what was interrupted",
+            )
+        reply, _ = frame
+        if reply.get("id") != self._requests:
+            raise errors.AgentLostError("the target's answer is to another request")
+        if "error" in reply:
+            raise _failure(reply["error"])
+        answer: dict[str, Any] = _typed(reply.get("ok"), dict[str, Any])
+        return answer
+
+
+def connect(transport: Transport) -> AgentSession:
+    """Starts the agent with the first Python of the target that answers. Raises TargetError."""
+    last: errors.OverlaysyncError = errors.TargetError("the target names no Python to start")
+    for program in transport.interpreters():
+        channel = Channel(transport.start([program, *ARGUMENTS]))
+        try:
+            channel.send(bundle(), GREETING_SECONDS)
+            hello = _greeting(channel)
+            return AgentSession(channel, hello)
+        except (errors.AgentLostError, frames.FrameError) as error:
+            old = _old_python(channel)
+            exit_code = channel.close()
+            last = old or transport.explain(exit_code, channel.complaint)
+            if not isinstance(last, errors.NoInterpreterError):
+                raise last from error
+    raise last
+
+
+def _greeting(channel: Channel) -> Hello:
+    frame = channel.receive(GREETING_SECONDS)
+    if frame is None:
+        raise errors.AgentLostError("the agent did not start")
+    hello: Hello = _typed(frame[0], Hello)
+    if hello.protocol != frames.PROTOCOL:
+        raise errors.AgentLostError(f"the agent speaks protocol {hello.protocol}, not {frames.PROTOCOL}")
+    return hello
+
+
+def _old_python(channel: Channel) -> errors.OverlaysyncError | None:
+    said = channel.first_words()
+    if not said.startswith(OLD_PYTHON):
+        return None
+    version, _, path = said[len(OLD_PYTHON) :].decode("utf-8", "replace").strip().partition(" ")
+    return errors.NoInterpreterError(
+        f"{path} is Python {version}; the agent needs 3.8 or newer",
+        "name a newer Python of the target with --interpreter PATH",
+        code="python-too-old",
+    )
+
+
+def _typed(value: object, kind: Any) -> Any:
+    """What the target said, checked against a type. Raises AgentLostError."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise errors.AgentLostError(f"the target's answer is malformed: {error}") from error
+
+
+def _workload(setting: Setting) -> dict[str, Any]:
+    return {
+        "user": setting.user,
+        "environment": setting.environment,
+        "working_directory": setting.working_directory,
+    }
+
+
+def _failure(report: object) -> errors.OverlaysyncError:
+    row: dict[str, str | None] = _typed(report, dict[str, str | None])
+    kind, message, path = row.get("kind") or "bug", row.get("message") or "", row.get("path")
+    text = f"{path}: {message}" if path else message
+    return FAILURES.get(kind, errors.AgentBugError)(text, NEXT_STEPS.get(kind))

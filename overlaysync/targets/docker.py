@@ -1,0 +1,201 @@
+"""``docker:NAME``: a running container, by the docker command line (contexts come with it)."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+from overlaysync.errors import NoInterpreterError, OverlaysyncError, TargetError
+from overlaysync.model.target import UNKNOWN, Setting, TargetIdentity
+from overlaysync.targets.pipes import ChildProcess
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\Z")
+PYTHONS = (
+    "python3",
+    "python",
+    "/usr/bin/python3",
+    "/usr/local/bin/python3",
+    "/opt/venv/bin/python3",
+    "/opt/conda/bin/python3",
+    "/venv/bin/python3",
+    "/.venv/bin/python3",
+)
+INSPECT_SECONDS = 60.0
+
+
+class DockerTransport:
+    """Starts processes in one container with ``docker exec``. It has no copy method (design §5)."""
+
+    program = "docker"
+
+    def __init__(self, name: str, *, interpreter: str | None = None, user: str | None = None) -> None:
+        if not NAME.match(name):
+            raise TargetError(
+                f"{name!r} is no container name or id", f"list the containers: {self.program} ps"
+            )
+        self.name = name
+        self._interpreter = interpreter
+        self._user = user
+        self._container: dict[str, Any] | None = None
+        self._image: dict[str, Any] | None = None
+
+    def describe(self) -> TargetIdentity:
+        container, image = self._inspect_container(), self._inspect_image()
+        return TargetIdentity(
+            kind=self.program,
+            name=self.name,
+            container_id=str(container["Id"]),
+            started_at=str(container["State"]["StartedAt"]),
+            image_id=str(container["Image"]),
+            image_name=str(container["Config"].get("Image") or UNKNOWN),
+            repo_digests=tuple(sorted(image.get("RepoDigests") or ())),
+            platform=f"{image['Os']}/{image['Architecture']}" if image.get("Os") else UNKNOWN,
+            engine=self.program,
+        )
+
+    def setting(self) -> Setting:
+        container = self._inspect_container()
+        config = container["Config"]
+        pairs = (entry.partition("=") for entry in config.get("Env") or ())
+        return Setting(
+            user=config.get("User") or "",
+            environment={key: value for key, _, value in pairs},
+            working_directory=config.get("WorkingDir") or "/",
+            command=(str(container.get("Path") or ""), *map(str, container.get("Args") or ())),
+        )
+
+    def labels(self) -> dict[str, str]:
+        config = self._inspect_image().get("Config") or {}
+        return dict(config.get("Labels") or {})
+
+    def interpreters(self) -> Sequence[str]:
+        return [self._interpreter] if self._interpreter is not None else PYTHONS
+
+    def start(self, argv: Sequence[str]) -> ChildProcess:
+        user = ["--user", self._user] if self._user is not None else []
+        return ChildProcess(
+            [self.program, "exec", "--interactive", "--workdir", "/", *user, self.name, *argv]
+        )
+
+    def explain(self, exit_code: int | None, stderr: str) -> OverlaysyncError:
+        last = (stderr.splitlines()[-1:] or ["it said nothing"])[0]
+        if "executable file not found" in stderr or "no such file or directory" in stderr.lower():
+            return NoInterpreterError(
+                f"no Python to start in container {self.name}",
+                "name one by its full path in the container: --interpreter PATH",
+            )
+        if "unable to find user" in stderr or "no matching entries in passwd" in stderr:
+            return TargetError(
+                f"container {self.name} has no user {self._user}", "name a user of the container: --user NAME"
+            )
+        if exit_code in (126, 127):
+            return NoInterpreterError(
+                f"the Python of container {self.name} cannot be started: {last}",
+                "name another: --interpreter PATH",
+            )
+        return self._engine_error(stderr) or TargetError(
+            f"the agent did not start in container {self.name} (exit code {exit_code}): {last}",
+            f"try: {self.program} exec {self.name} python3 --version",
+        )
+
+    def close(self) -> None:
+        pass
+
+    # -- what the engine tells -------------------------------------------------------------------------
+
+    def _inspect_container(self) -> dict[str, Any]:
+        if self._container is None:
+            container = self._inspect("container", self.name)
+            self._refuse_state(container["State"])
+            self._container = container
+        return self._container
+
+    def _inspect_image(self) -> dict[str, Any]:
+        """The image by its id, never by its tag, which may name another one by now; {} when it is gone."""
+        if self._image is None:
+            image_id = str(self._inspect_container()["Image"])
+            try:
+                self._image = self._inspect("image", image_id)
+            except TargetError:
+                self._image = {}
+        return self._image
+
+    def _refuse_state(self, state: dict[str, Any]) -> None:
+        if state.get("Paused"):
+            raise TargetError(
+                f"container {self.name} is paused, so nothing can be proven in it",
+                f"{self.program} unpause {self.name}",
+                code="target-paused",
+            )
+        if not state.get("Running") or state.get("Restarting"):
+            raise TargetError(
+                f"container {self.name} is not running (it is {state.get('Status', UNKNOWN)})",
+                f"{self.program} start {self.name}",
+                code="target-stopped",
+            )
+
+    def _inspect(self, kind: str, name: str) -> dict[str, Any]:
+        try:
+            answer = subprocess.run(
+                [self.program, kind, "inspect", name],
+                capture_output=True,
+                timeout=INSPECT_SECONDS,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
+        except FileNotFoundError as error:
+            raise TargetError(
+                f"the {self.program} command is not installed",
+                f"install {self.program}, or name another kind of target (local:PREFIX)",
+                code="no-engine",
+            ) from error
+        except subprocess.TimeoutExpired as error:
+            raise TargetError(
+                f"{self.program} does not answer", f"try: {self.program} version", code="no-engine"
+            ) from error
+        stderr = answer.stderr.decode("utf-8", "replace")
+        if answer.returncode != 0:
+            raise self._engine_error(stderr) or TargetError(
+                f"{self.program} {kind} inspect {name} failed: {stderr.strip()}",
+                f"try: {self.program} version",
+            )
+        try:
+            first = json.loads(answer.stdout)[0]
+        except (ValueError, IndexError, TypeError) as error:
+            raise TargetError(f"{self.program} {kind} inspect {name} answered no JSON") from error
+        return dict(first)
+
+    def _engine_error(self, stderr: str) -> TargetError | None:
+        lowered = stderr.lower()
+        if "no such container" in lowered:
+            return TargetError(
+                f"there is no container named {self.name}",
+                f"list them: {self.program} ps --all",
+                code="no-container",
+            )
+        if "is not running" in lowered:
+            return TargetError(
+                f"container {self.name} is not running",
+                f"{self.program} start {self.name}",
+                code="target-stopped",
+            )
+        if "is paused" in lowered:
+            return TargetError(
+                f"container {self.name} is paused",
+                f"{self.program} unpause {self.name}",
+                code="target-paused",
+            )
+        if (
+            "cannot connect" in lowered
+            or "permission denied" in lowered
+            or "is the docker daemon running" in lowered
+        ):
+            return TargetError(
+                f"the {self.program} engine does not answer: {stderr.strip().splitlines()[0]}",
+                f"start it, or look at: {self.program} version",
+                code="no-engine",
+            )
+        return None

@@ -1,0 +1,41 @@
+"""Target specifications: ``NAME``, ``docker:NAME``, ``local:PREFIX``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from overlaysync.errors import UsageError
+from overlaysync.model.seams import Transport
+
+LATER = ("podman", "compose", "ssh", "k8s", "slurm", "ray")
+"""Kinds of the design that this version does not have yet."""
+
+
+def open_target(specification: str, *, interpreter: str | None = None, user: str | None = None) -> Transport:
+    """The transport for a specification; nothing is contacted yet. Raises UsageError, TargetError."""
+    kind, separator, name = specification.partition(":")
+    if not separator:
+        kind, name = "docker", specification
+    if kind in LATER:
+        raise UsageError(
+            f"targets of kind {kind}: are not supported by this version",
+            "use a container NAME, or local:PREFIX",
+        )
+    factory = _factories().get(kind)
+    if factory is None or not name:
+        raise UsageError(
+            f"{specification!r} names no target",
+            "write NAME, docker:NAME or local:PREFIX",
+            code="unknown-target",
+        )
+    return factory(name, interpreter, user)
+
+
+def _factories() -> dict[str, Callable[[str, str | None, str | None], Transport]]:
+    from overlaysync.targets.docker import DockerTransport
+    from overlaysync.targets.local import LocalTransport
+
+    return {
+        "docker": lambda name, interpreter, user: DockerTransport(name, interpreter=interpreter, user=user),
+        "local": lambda prefix, interpreter, user: LocalTransport(prefix, interpreter=interpreter, user=user),
+    }
