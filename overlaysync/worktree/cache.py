@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import struct
-import tempfile
+import threading
 from pathlib import Path
 
 import xxhash
@@ -94,11 +94,9 @@ def _key(path: str, status: os.stat_result) -> bytes:
 
 def _write(file: Path, raw: bytes) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)
+    temporary = file.with_name(f".{file.name}-{os.getpid()}-{threading.get_ident()}")
     try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(raw)
-        Path(temporary).replace(file)
-    except BaseException:
-        Path(temporary).unlink()
-        raise
+        temporary.write_bytes(raw)
+        temporary.replace(file)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 
 from msgspec import Struct
 
@@ -92,6 +93,11 @@ class Git:
             raise failure(self.directory, arguments[0], process.returncode, decode(messages))
         return Answer(process.returncode, output, decode(messages))
 
+    def begin(self, *arguments: str) -> Pending:
+        """Start a command and go on; ``Pending.answer`` waits for it and raises what ``run`` would raise."""
+        process = self.start(*arguments, messages=subprocess.PIPE, given=False)
+        return Pending(self.directory, arguments[0], process)
+
     def start(
         self, *arguments: str, messages: int = subprocess.DEVNULL, given: bool = True
     ) -> subprocess.Popen[bytes]:
@@ -111,6 +117,28 @@ class Git:
             raise UsageError(
                 "git is not installed, or not on PATH.", "Install git 2.31 or later, then run this again."
             ) from error
+
+
+class Pending:
+    """A command that runs while its caller does something else."""
+
+    def __init__(self, directory: str, command: str, process: subprocess.Popen[bytes]) -> None:
+        self._directory, self._command, self._process = directory, command, process
+        self._said = (b"", b"")
+        # Its output is taken as it comes: git would stand still at a full pipe.
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        self._said = self._process.communicate()
+
+    def answer(self) -> Answer:
+        """Wait for the end; any exit status but 0 is an error."""
+        self._reader.join()
+        output, messages = self._said[0], decode(self._said[1])
+        if self._process.returncode:
+            raise failure(self._directory, self._command, self._process.returncode, messages)
+        return Answer(0, output, messages)
 
 
 def failure(directory: str, command: str, status: int, messages: str) -> OverlaysyncError:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from overlaysync.model.worktree import IgnoredFile, RepoPath
 from overlaysync.worktree.files import BehindLinkError, Folders
-from overlaysync.worktree.git import Git, encode
+from overlaysync.worktree.git import Answer, Git, Pending, encode
 from overlaysync.worktree.listing import parse_ignore_rules, parse_paths
 
 MOST = 200
@@ -27,9 +27,13 @@ _FOREIGN = {
 }  # a directory that holds one is another repository or environment
 
 
-def ignored_files(git: Git) -> tuple[IgnoredFile, ...]:
-    """Up to ``MOST`` untracked ignored ``.py`` files, each with the rule that git names."""
-    listing = git.run("ls-files", "--others", "--ignored", "--directory", "--exclude-standard", "-z")
+def list_ignored(git: Git) -> Pending:
+    """Have git list what is ignored, directories as a whole, while other work is done."""
+    return git.begin("ls-files", "--others", "--ignored", "--directory", "--exclude-standard", "-z")
+
+
+def ignored_files(git: Git, listing: Answer) -> tuple[IgnoredFile, ...]:
+    """Up to ``MOST`` untracked ignored ``.py`` files of the listing, each with the rule that git names."""
     with Folders(git.directory) as folders:
         paths = sorted(_python_files(folders, parse_paths(listing.output)))[:MOST]
     if not paths:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 from msgspec import Struct
 
 from overlaysync.errors import BaselineError, OverlaysyncError
@@ -56,19 +54,19 @@ def look(subject: Subject) -> Look:
         BaselineError: git refuses, or an object is missing.
     """
     git = subject.git
-    with ThreadPoolExecutor(2) as pool:
-        # Started before the tree is read: git walks the directories while Python compares.
-        entries = pool.submit(git.run, "ls-files", "-v", "-z")
-        others = pool.submit(git.run, "ls-files", "--others", "--exclude-standard", "-z")
-        tree = read_tree(git, subject.commit)
-        index = parse_index(entries.result().output)
-        with Folders(git.directory) as folders:
-            comparison = Comparison(
-                folders, subject.objects, subject.object_format, subject.cache, subject.prefix
-            )
-            comparison.tracked(tree, index.skip_worktree)
-            comparison.new(_new_paths(tree, index, others.result()))
-    problems = [*comparison.problems, *_unlisted(others.result())]
+    # git walks the directories while Python compares.
+    entries = git.begin("ls-files", "-v", "-z")
+    pending = git.begin("ls-files", "--others", "--exclude-standard", "-z")
+    tree = read_tree(git, subject.commit)
+    index = parse_index(entries.answer().output)
+    with Folders(git.directory) as folders:
+        comparison = Comparison(
+            folders, subject.objects, subject.object_format, subject.cache, subject.prefix
+        )
+        comparison.tracked(tree, index.skip_worktree)
+        others = pending.answer()
+        comparison.new(_new_paths(tree, index, others))
+    problems = [*comparison.problems, *_unlisted(others)]
     changes = comparison.changes
     for path, entry in comparison.submodules:
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 
@@ -14,7 +13,7 @@ from overlaysync.model.worktree import Change, Content, ObjectId, RepoPath, Repo
 from overlaysync.worktree.cache import StatCache, cache_file
 from overlaysync.worktree.files import BehindLinkError, Folders, MovingFileError, OpenFile
 from overlaysync.worktree.git import Git, decode, encode
-from overlaysync.worktree.ignored import ignored_files
+from overlaysync.worktree.ignored import ignored_files, list_ignored
 from overlaysync.worktree.listing import parse_unmerged
 from overlaysync.worktree.look import Subject, look, read_tree
 from overlaysync.worktree.newlines import to_line_feeds
@@ -63,9 +62,8 @@ class Worktree:
         """
         repository = self.repository
         subject = Subject(self._git, self._objects, repository.object_format, repository.head, self._cache)
-        with ThreadPoolExecutor(1) as pool:
-            ignored = pool.submit(ignored_files, self._git)
-            seen = look(subject)
+        ignored = list_ignored(self._git)
+        seen = look(subject)
         refuse_unmerged(repository.root, seen.index.unmerged)
         self._cache.save()
         flagged = seen.index.skip_worktree | seen.index.assume_unchanged
@@ -73,7 +71,7 @@ class Worktree:
             repository=repository,
             tree=seen.tree,
             changes=seen.changes,
-            ignored=ignored.result(),
+            ignored=ignored_files(self._git, ignored.answer()),
             hidden=tuple(sorted(flagged)),
             mode_only=seen.mode_only,
             problems=seen.problems,
