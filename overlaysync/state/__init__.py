@@ -1,1 +1,1 @@
-"""Floor 4: manifests and locks on the host."""
+"""Floor 4: manifests on the host, and where they are kept."""

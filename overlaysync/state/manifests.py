@@ -1,0 +1,181 @@
+"""The sync manifests on the host: one file for each, one directory for each repository.
+
+There is no lock here. Two runs exclude each other by the kernel's lock on the install root, which the agent
+holds inside the target; what is written here is one new file each time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+from typing import NamedTuple
+
+from overlaysync.errors import UsageError
+from overlaysync.model.manifest import Manifest
+from overlaysync.state import manifest_text
+from overlaysync.state.manifest_text import MANIFEST_ID, MAXIMUM_SIZE, ManifestDamagedError
+
+LATEST = "latest"
+_SHORTEST_REFERENCE = 4
+_CANDIDATES_SHOWN = 10
+
+
+class DamagedFile(NamedTuple):
+    """A record that cannot be read, and why."""
+
+    file: Path
+    reason: str
+
+
+class Records(NamedTuple):
+    """What is in a store, newest first; damaged files apart, so that one of them hides no other."""
+
+    manifests: tuple[Manifest, ...]
+    damaged: tuple[DamagedFile, ...]
+
+
+class ManifestStore:
+    """The manifests below one directory: ``<repository>/<id>.json``."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def save(self, manifest: Manifest) -> Path:
+        """Write one manifest, all of it or nothing; the file.
+
+        Raises:
+            UsageError: it cannot be written, or its id is no file name.
+        """
+        if not MANIFEST_ID.fullmatch(manifest.id):
+            raise UsageError(f"{json.dumps(manifest.id)} is no id of a manifest.", "Report this as a bug.")
+        file = self.directory / repository_key(manifest.repository.root) / f"{manifest.id}.json"
+        try:
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _write(file, manifest_text.encode(manifest).encode("ascii"))
+        except OSError as error:
+            raise UsageError(
+                f"The manifest cannot be written: {error}.",
+                f"Make room or permission in {self.directory}, or set XDG_STATE_HOME to another directory.",
+            ) from error
+        return file
+
+    def load(self, reference: str, repository_root: str | None = None) -> Manifest:
+        """The manifest that a user names.
+
+        Args:
+            reference: an id, at least four characters of its beginning or of its part after the dash,
+                ``latest``, or the path of a manifest's file (with a ``/`` in it).
+            repository_root: look only at this repository's; None for all.
+
+        Raises:
+            UsageError: there is none, more than one, or the one is damaged.
+        """
+        if reference == LATEST:
+            file = next(self._files(repository_root), None)
+            if file is None:
+                raise UsageError("There is no manifest yet.", "Run overlaysync push first.")
+        elif "/" in reference:
+            file = Path(reference)
+        else:
+            file = self._find(reference, repository_root)
+        try:
+            return _read(file)
+        except ManifestDamagedError as error:
+            raise UsageError(
+                f"The manifest {file} cannot be read: {error}.",
+                "Use the version of overlaysync that wrote it, or choose another manifest.",
+            ) from error
+
+    def list(self, repository_root: str | None = None) -> Records:
+        """All manifests of a repository, or (None) of all."""
+        manifests, damaged = [], []
+        for file in self._files(repository_root):
+            try:
+                manifests.append(_read(file))
+            except ManifestDamagedError as error:
+                damaged.append(DamagedFile(file, str(error)))
+        return Records(tuple(manifests), tuple(damaged))
+
+    def latest(self, repository_root: str, target_name: str) -> Manifest | None:
+        """The newest readable manifest of a repository in a target; the target's own record outranks it."""
+        for file in self._files(repository_root):
+            try:
+                manifest = _read(file)
+            except ManifestDamagedError:
+                continue  # told by list; the next push replaces it as the newest
+            if manifest.target.name == target_name:
+                return manifest
+        return None
+
+    def _files(self, repository_root: str | None) -> Iterator[Path]:
+        """The records' files, newest first: ids sort by time."""
+        folder = "*" if repository_root is None else repository_key(repository_root)
+        found = (file for file in self.directory.glob(f"{folder}/*.json") if MANIFEST_ID.fullmatch(file.stem))
+        yield from sorted(found, key=lambda file: file.stem, reverse=True)
+
+    def _find(self, reference: str, repository_root: str | None) -> Path:
+        files = {file.stem: file for file in self._files(repository_root)}
+        if reference in files:
+            return files[reference]
+        found = [name for name in files if _refers(reference, name)]
+        if len(reference) < _SHORTEST_REFERENCE:
+            trouble, found = "is shorter than four characters", []
+        elif len(found) == 1:
+            return files[found[0]]
+        else:
+            trouble = "names more than one manifest" if found else "names no manifest"
+        candidates = ", ".join((found or list(files))[:_CANDIDATES_SHOWN])
+        raise UsageError(
+            f"{json.dumps(reference)} {trouble}.",
+            f"Name one of these: {candidates}." if candidates else "Run overlaysync push first.",
+        )
+
+
+def _refers(reference: str, name: str) -> bool:
+    """Whether a reference is the beginning of an id or of its random part."""
+    return name.startswith(reference) or name.rpartition("-")[2].startswith(reference)
+
+
+def repository_key(root: str) -> str:
+    """The directory of a repository's manifests: its name, for people, and a digest of its whole path."""
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", PurePath(root).name)[:40].strip("-") or "root"
+    return f"{name}-{hashlib.sha256(root.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+
+def _read(file: Path) -> Manifest:
+    """One file's manifest. Raises ManifestDamagedError."""
+    try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise ManifestDamagedError("it is no regular file")
+        with file.open("rb") as stream:
+            text = stream.read(MAXIMUM_SIZE + 1).decode("ascii")
+    except OSError as error:
+        raise ManifestDamagedError(error.strerror or str(error)) from error
+    except UnicodeDecodeError as error:
+        raise ManifestDamagedError("it is not ASCII") from error
+    return manifest_text.decode(text)
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Put a file in place for its owner alone, durably: a reader sees all of it or none."""
+    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".", suffix=".new")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).replace(file)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    directory = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
