@@ -45,8 +45,13 @@ def _describe(pid, root, boot):
     name, state, parent, flags, started = _stat_fields(stat)
     if state == b"Z" or flags & KERNEL_THREAD or parent == os.getpid():
         return None
+    try:
+        executable = os.readlink(place + b"exe")
+    except FileNotFoundError:
+        return None  # it has given up its memory already: it is about to end
+    except OSError:
+        executable = None
     command = _strings(place + b"cmdline")
-    executable = _link(place + b"exe")
     maps = _read(place + b"maps")
     python = _is_python(name, command, executable, maps)
     mapped = _mapped(maps, root)

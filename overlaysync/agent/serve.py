@@ -68,9 +68,15 @@ class Session(object):
             root=to_text(self.tree.root),
             metadata=request["metadata"],
             manifest=self.area.read(self.area.manifest)[0],
+            recorded_at=self._recorded_at(),
             recovered=recovered,
         )
         return answer
+
+    def _recorded_at(self):
+        """When the overlay's manifest was put there, by the target's clock, which its processes go by too."""
+        status = self.tree.status(self.area.manifest)
+        return None if status is None else status.st_mtime
 
     def look(self, request):
         suffixes = [suffix.encode("ascii") for suffix in request["suffixes"]]

@@ -18,6 +18,7 @@ def silent(_stage: str) -> None:
 class Options(Struct, frozen=True):
     """Where, onto what, and with which evidence.
 
+    ``records``: where manifests are kept on the host (default: the user's state directory).
     ``acknowledged``: names of risk classes (``binding``, ``jit``, ``syntax``, ``drift``).
     """
 
@@ -28,4 +29,5 @@ class Options(Struct, frozen=True):
     image_commit: str | None = None
     interpreter: str | None = None
     user: str | None = None
+    records: Path | None = None
     acknowledged: frozenset[str] = frozenset()

@@ -8,7 +8,7 @@ from overlaysync.app.contact import Contact, contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.read_back import prove_imports, read_back
 from overlaysync.app.records import Cause, Task, digest_of_diff
-from overlaysync.app.report import result_of
+from overlaysync.app.report import applied, result_of
 from overlaysync.app.survey import Situation, survey
 from overlaysync.app.timing import Stages
 from overlaysync.app.transact import carry_out, expected_after
@@ -17,8 +17,7 @@ from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Operation
 from overlaysync.model.problem import Problem, exit_code
 from overlaysync.model.result import Result
-from overlaysync.state.directories import cache_directory, state_directory
-from overlaysync.state.manifests import ManifestStore
+from overlaysync.state.directories import cache_directory
 from overlaysync.worktree.worktree import Worktree, open_worktree
 
 
@@ -44,9 +43,7 @@ def push(options: Options, stage: Stage, *, dry_run: bool = False) -> Result:
         if not situation.plan.operations:
             return _unchanged(target, situation, stages)
         manifest = _apply(target, worktree, situation, stages)
-        path = ManifestStore(state_directory()).save(manifest)
-        timings = stages.milliseconds()
-        return result_of("push", "applied", 0, target, situation, timings, manifest=str(path))
+        return applied(result_of("push", "planned", 0, target, situation, {}), manifest, options, stages)
 
 
 def _shadowed(target: Contact, situation: Situation, stages: Stages) -> tuple[Problem, ...]:

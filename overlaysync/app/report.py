@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from msgspec import structs
+
 from overlaysync.app.contact import Contact
+from overlaysync.app.options import Options
+from overlaysync.app.store import store
 from overlaysync.app.survey import Situation
+from overlaysync.app.timing import Stages
+from overlaysync.errors import UsageError
 from overlaysync.model.evidence import Baseline
+from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Operation, Placement, Plan
 from overlaysync.model.problem import Problem
 from overlaysync.model.result import (
@@ -18,7 +25,7 @@ from overlaysync.model.result import (
     ResultProblem,
     ResultTarget,
 )
-from overlaysync.model.target import UNKNOWN, InstalledPath
+from overlaysync.model.target import UNKNOWN, InstalledPath, Inventory
 
 Outcome = Literal["applied", "unchanged", "planned", "refused", "failed"]
 
@@ -43,6 +50,7 @@ def baseline_of(baseline: Baseline) -> ResultBaseline:
         content=ResultContent(
             compared=content.compared,
             equal=content.equal,
+            overlaid=sum(item.explained == "overlay" for item in content.different),
             different=tuple(item.destination for item in content.different if item.explained != "overlay"),
         ),
     )
@@ -82,7 +90,6 @@ def result_of(
     situation: Situation,
     timings: dict[str, float],
     *,
-    manifest: str | None = None,
     problems: Sequence[Problem] | None = None,
 ) -> Result:
     """The result of a command that walked the pipeline."""
@@ -95,23 +102,44 @@ def result_of(
         operations=operations_of(situation.plan, situation.overlay, situation.inventory.root),
         problems=problems_of(situation.problems if problems is None else problems),
         not_packaged=situation.selection.not_packaged,
-        manifest=manifest,
         timings_ms=timings,
         details=details_of(contact, situation),
     )
+
+
+def applied(result: Result, manifest: Manifest, options: Options, stages: Stages) -> Result:
+    """The result of what the target has committed: a host that cannot keep its copy changes nothing of it."""
+    path, details = None, result.details
+    try:
+        path = str(store(options).save(manifest))
+    except UsageError as error:
+        details = {
+            **details,
+            "not_recorded_here": f"{error.message} The target holds the manifest {manifest.id}.",
+        }
+    return structs.replace(
+        result, outcome="applied", manifest=path, timings_ms=stages.milliseconds(), details=details
+    )
+
+
+def about(contact: Contact, inventory: Inventory) -> dict[str, Any]:
+    """What every command that has been in contact can tell of the target."""
+    return {
+        "distribution": f"{contact.name} {contact.distribution.version}",
+        "install_root": inventory.root,
+        "python": contact.interpreter.version,
+        "recovered": inventory.recovered,
+    }
 
 
 def details_of(contact: Contact, situation: Situation) -> dict[str, Any]:
     """What is worth knowing and changes nothing."""
     snapshot, inventory = situation.snapshot, situation.inventory
     return {
-        "distribution": f"{contact.name} {contact.distribution.version}",
-        "install_root": inventory.root,
+        **about(contact, inventory),
         "branch": snapshot.repository.branch,
-        "python": contact.interpreter.version,
         "overlay": [item.destination for item in situation.overlay.values()],
         "overlay_manifest": situation.manifest.id if situation.manifest is not None else None,
-        "recovered": inventory.recovered,
         "acknowledged": {item.risk: list(item.paths) for item in situation.acknowledged},
         "left_out": [f"{item.path}: {item.message}" for item in situation.selection.left_out],
         "ignored": [f"{item.path}: not synced, ignored by {item.rule}" for item in snapshot.ignored],

@@ -36,6 +36,7 @@ class Situation(Struct, frozen=True):
     manifest: Manifest | None
     overlay: dict[InstalledPath, Placement]
     files: dict[InstalledPath, InstalledFile]
+    mapping: tuple[str, ...]  # which source directory is installed where, with the number of proofs
     workload: workload.Workload
     plan: Plan
     selection: Selection
@@ -53,8 +54,8 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
     manifest = read_manifest(inventory)
     overlay = overlay_of(manifest)
     problems = modules.judge_installation(contact.interpreter, contact.distribution, contact.name)
-    running, workload_problems = _workload(contact, inventory)
-    problems += workload_problems
+    running = find_workload(contact, inventory)
+    problems += workload.judge(running)
     stage("proving the baseline")
     shipped, selection = _select(snapshot, inventory, classified, contact)
     problems += selection.problems
@@ -75,6 +76,7 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
         manifest=manifest,
         overlay=overlay,
         files=files,
+        mapping=_describe(shipped),
         workload=running,
         plan=plan,
         selection=selection,
@@ -101,18 +103,15 @@ def _classify(
     return classify_set(found, snapshot.tree.keys())
 
 
-def _workload(contact: Contact, inventory: Inventory) -> tuple[workload.Workload, list[Problem]]:
-    processes = contact.session.processes(inventory.root, contact.own_processes())
-    if processes is None:
-        return workload.Workload(), [workload.unknown()]
-    found = workload.find(
-        processes,
+def find_workload(contact: Contact, inventory: Inventory) -> workload.Workload:
+    """The processes of the target that could have the package loaded."""
+    return workload.find(
+        contact.session.processes(inventory.root, contact.own_processes()),
         contact.interpreter,
         inventory.root,
         ignore=contact.package.workload_ignore,
         whole_machine=contact.identity.kind == "local",
     )
-    return found, workload.judge(found)
 
 
 def _select(
@@ -126,6 +125,14 @@ def _select(
     not_built = DEFAULT_NOT_BUILT if package.not_built is None else package.not_built
     selector = Selector(snapshot.tree, shipped, rule, inventory.outside, not_built)
     return shipped, selector.select(classified, snapshot.problems)
+
+
+def _describe(shipped: Shipped) -> tuple[str, ...]:
+    proven = sorted(shipped.pairs.items(), key=lambda item: -item[1])
+    return tuple(
+        f"{pair.source or '.'}/ is installed as {pair.installed or '.'}/ (proven by {count} files)"
+        for pair, count in proven[:5]
+    )
 
 
 def _of_packages(inventory: Inventory) -> list[InstalledFile]:

@@ -72,15 +72,20 @@ def options_of(directory: str, given: dict[str, Any]) -> Options:
     )
 
 
+def print_json(result: Result) -> None:
+    """The one object of ``--json``; ASCII, so that names which are not UTF-8 survive as escapes."""
+    import msgspec
+
+    print(json.dumps(msgspec.to_builtins(result)))
+
+
 def give_out(run: Callable[[Stage], Result], *, as_json: bool) -> int:
     """Runs a use case with progress, shows its result, and returns its exit code."""
     terminal = Terminal()
     with terminal.progress() as progress:
         result = run(progress)
     if as_json:
-        import msgspec
-
-        print(json.dumps(msgspec.to_builtins(result)))
+        print_json(result)
     else:
         from overlaysync.cli.render import render
 

@@ -17,6 +17,7 @@ COMMANDS = {
     "revert": "put a target's own files back",
     "manifest": "show and compare the records of what was done",
     "doctor": "what is missing on this machine and in a target",
+    "completion": "print a shell's completion script",
     "demo": "the whole job on a throw-away package, no container needed",
 }
 

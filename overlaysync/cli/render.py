@@ -10,7 +10,20 @@ from overlaysync.cli.terminal import Terminal, clean
 if TYPE_CHECKING:
     from overlaysync.model.result import Result, ResultBaseline, ResultProblem
 
-NOTES = ("recovered", "left_out", "ignored", "mode_only", "hidden", "notes", "workload_ignored", "findings")
+NOTES = (
+    "recovered",
+    "not_recorded_here",
+    "evidence",
+    "mapping",
+    "left_out",
+    "ignored",
+    "mode_only",
+    "hidden",
+    "notes",
+    "workload_ignored",
+)
+"""Lists of a result's details that people are shown, in this order."""
+
 SHOWN = 12
 
 
@@ -19,6 +32,7 @@ def render(result: Result, terminal: Terminal) -> None:
     _place(result, terminal)
     if result.baseline is not None:
         _baseline(result.baseline, terminal)
+    _checks(result, terminal)
     _operations(result, terminal)
     _lists(result, terminal)
     _problems(result, terminal)
@@ -31,25 +45,29 @@ def _place(result: Result, terminal: Terminal) -> None:
         return
     details = result.details
     container = f" ({target.container_id[:12]})" if target.container_id else ""
-    terminal.line(
-        clean(
-            f"target    {target.name}{container} · {details.get('distribution', '')} · "
-            f"{target.interpreter} {details.get('python', '')}".rstrip()
-        )
-    )
+    python = f"{target.interpreter or ''} {details.get('python', '')}".strip()
+    terminal.line(clean(f"target    {target.kind}:{target.name}{container}"))
+    parts = [part for part in (details.get("distribution"), python) if part]
+    terminal.line(clean(f"package   {' · '.join(parts)}"))
 
 
 def _baseline(baseline: ResultBaseline, terminal: Terminal) -> None:
     proof = [f"{item.kind} {item.name}" for item in baseline.evidence if item.commit == baseline.image_commit]
     commit = baseline.image_commit[:12] if baseline.image_commit else "unknown"
-    evidence = f" by {', '.join(proof)}" if baseline.image_commit and proof else ""
+    evidence = f" ({', '.join(proof)})" if baseline.image_commit and proof else ""
+    terminal.line(clean(f"baseline  HEAD {baseline.head[:12]} · image commit {commit}{evidence}"))
     content = baseline.content
-    terminal.line(
-        clean(
-            f"baseline  HEAD {baseline.head[:12]} · image {commit}{evidence} · "
-            f"{content.equal} of {content.compared} installed files equal"
-        )
-    )
+    overlaid = f", {content.overlaid} overlaid" if content.overlaid else ""
+    terminal.line(f"content   {content.equal} of {content.compared} installed files equal{overlaid}")
+
+
+def _checks(result: Result, terminal: Terminal) -> None:
+    """What ``doctor`` looked at, one line each; a remedy below what is not well."""
+    for check in result.details.get("checks", ()):
+        mark = terminal.styled("✓", "good") if check["well"] else terminal.styled("✗", "bad")
+        terminal.line(f"{mark} {check['name']}: {clean(check['found'])}")
+        if check["remedy"]:
+            terminal.line(f"  → {clean(check['remedy'])}")
 
 
 def _operations(result: Result, terminal: Terminal) -> None:
@@ -80,6 +98,8 @@ def _lists(result: Result, terminal: Terminal) -> None:
 
 def _problems(result: Result, terminal: Terminal) -> None:
     """Grouped by next step within a code, so that one remedy is read once."""
+    if result.command == "doctor":
+        return  # its checks say it all
     groups: dict[tuple[str, str | None], list[ResultProblem]] = defaultdict(list)
     for problem in result.problems:
         groups[problem.code, problem.next_step].append(problem)
@@ -107,7 +127,11 @@ def _outcome(result: Result, terminal: Terminal) -> None:
     }
     mark, style, sentence = sentences[result.outcome]
     sentence = result.details.get("sentence") or sentence
+    if result.exit_code == 1:
+        mark, style = "✗", "bad"
     terminal.line()
+    if result.command == "init":
+        terminal.line(result.details["configuration"])
     terminal.line(f"{terminal.styled(mark, style)} {clean(sentence)}")
     if result.manifest is not None:
         terminal.line(f"  manifest {clean(result.manifest)}")

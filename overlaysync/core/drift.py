@@ -74,7 +74,8 @@ def judge(
 
     ``touched``: changed worktree paths with the digest of their content there (None: removed).
     """
-    if content.compared == 0 or (content.equal == 0 and not any(item.explained for item in content.different)):
+    explained = any(item.explained == "overlay" for item in content.different)
+    if content.compared == 0 or (content.equal == 0 and not explained):
         return (_unproven(content),)
     problems = [
         _judge_difference(item, touched, overlay.get(item.destination))
@@ -82,10 +83,15 @@ def judge(
         if item.explained is None or (item.explained == "generated" and item.source in touched)
     ]
     sources = {item.destination for item in content.different}
-    problems.extend(
-        _not_as_recorded(file) for file in files if file.path not in sources and _altered(file, overlay)
-    )
+    problems.extend(as_recorded([file for file in files if file.path not in sources], overlay))
     return _shortened(problems)
+
+
+def as_recorded(
+    files: Sequence[InstalledFile], overlay: Mapping[InstalledPath, Placement]
+) -> tuple[Problem, ...]:
+    """Files that are neither of the overlay nor what RECORD says was installed."""
+    return tuple(_not_as_recorded(file) for file in files if _altered(file, overlay))
 
 
 def _judge_difference(
@@ -127,8 +133,7 @@ def _altered(file: InstalledFile, overlay: Mapping[InstalledPath, Placement]) ->
 def _not_as_recorded(file: InstalledFile) -> Problem:
     state = f"sha256 {_short(file.sha256)}" if file.kind is FileKind.FILE else file.kind.value
     message = (
-        f"{file.path} is not what was installed: RECORD sha256 {_short(file.record_sha256)}, target {state}, "
-        "no tracked source at HEAD"
+        f"{file.path} is not what was installed: RECORD sha256 {_short(file.record_sha256)}, target {state}"
     )
     return Problem("drift", message, _remedy("drift"), file.path)
 

@@ -14,14 +14,15 @@ from overlaysync.model.target import Interpreter, RunningProcess
 
 
 class Workload(Struct, frozen=True):
-    """The processes that count, and the record of the check."""
+    """The processes that count, and the record of the check. ``known``: they could be listed at all."""
 
+    known: bool = True
     processes: tuple[RunningProcess, ...] = ()
     record: WorkloadRecord = WorkloadRecord()
 
 
 def find(
-    processes: Sequence[RunningProcess],
+    processes: Sequence[RunningProcess] | None,
     interpreter: Interpreter,
     root: str,
     *,
@@ -33,6 +34,8 @@ def find(
     ``whole_machine``: the processes are all of a machine, not a container's own. There, one of which nothing
     at all can be seen is somebody else's service, not an unknown part of the workload.
     """
+    if processes is None:
+        return Workload(known=False)
     counted, ignored = [], []
     for process in processes:
         if whole_machine and process.python is None and not process.mapped:
@@ -43,7 +46,7 @@ def find(
             ignored.append(f"{process.pid} {describe(process)}")
         else:
             counted.append(process)
-    return Workload(tuple(counted), WorkloadRecord(checked=len(processes), ignored=tuple(ignored)))
+    return Workload(True, tuple(counted), WorkloadRecord(checked=len(processes), ignored=tuple(ignored)))
 
 
 def could_have_loaded(process: RunningProcess, interpreter: Interpreter, root: str) -> bool:
@@ -73,6 +76,9 @@ def describe(process: RunningProcess) -> str:
 
 
 def judge(workload: Workload) -> list[Problem]:
+    """A problem for each process that counts; one when they could not be listed."""
+    if not workload.known:
+        return [_unknown()]
     return [
         Problem(
             code="workload",
@@ -84,7 +90,21 @@ def judge(workload: Workload) -> list[Problem]:
     ]
 
 
-def unknown() -> Problem:
+def judge_stale(workload: Workload, recorded_at: float) -> list[Problem]:
+    """Processes that started before the overlay was put there (the kernel counts starts in 10 ms)."""
+    return [
+        Problem(
+            code="stale-process",
+            message=f"process {process.pid} started before the last push and may run the old code: "
+            f"{describe(process)[:200]} (uid {process.uid}, started {_moment(process.started)})",
+            next_step="restart it",
+        )
+        for process in workload.processes
+        if process.started < recorded_at
+    ]
+
+
+def _unknown() -> Problem:
     return Problem(
         code="workload-unknown",
         message="the target's processes cannot be listed (no /proc), so a workload cannot be ruled out",

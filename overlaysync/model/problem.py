@@ -257,6 +257,17 @@ PROBLEM_KINDS: dict[str, ProblemKind] = {
         "our record in the target is damaged",
         "The manifest beside the overlay cannot be read, or is from a newer version of this tool.",
     ),
+    # 1: findings of verify
+    "stale-process": ProblemKind(
+        1,
+        "process older than the overlay",
+        "A process that could have the package loaded started before the last push; it runs the old code.",
+    ),
+    "other-container": ProblemKind(
+        1,
+        "another container than the one pushed to",
+        "The name stands for a new container, or the overlay came with an image made from the old one.",
+    ),
     # 6: workload
     "workload": ProblemKind(
         6,

@@ -20,6 +20,7 @@ class ResultTarget(Struct, frozen=True):
 class ResultContent(Struct, frozen=True):
     compared: int
     equal: int
+    overlaid: int = 0
     different: tuple[str, ...] = ()
 
 

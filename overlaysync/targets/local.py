@@ -30,7 +30,7 @@ class LocalTransport:
             )
         return TargetIdentity(
             kind="local",
-            name=f"local:{self.prefix}",
+            name=str(self.prefix),
             platform=f"{platform.system().lower()}/{platform.machine()}",
             engine="local",
         )

@@ -1,0 +1,59 @@
+"""``manifest``: the records of what was done, from this host's store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from overlaysync.app.contact import find_root
+from overlaysync.app.options import Options
+from overlaysync.app.store import store
+from overlaysync.core.manifest_difference import compare
+from overlaysync.model.manifest import Manifest
+from overlaysync.model.result import Result
+
+
+def list_manifests(options: Options, *, everywhere: bool = False) -> Result:
+    """The manifests of this repository (or of all), newest first."""
+    records = store(options).list(None if everywhere else _root(options))
+    details: dict[str, Any] = {
+        "manifests": [_summary(manifest) for manifest in records.manifests],
+        "damaged": [f"{item.file}: {item.reason}" for item in records.damaged],
+    }
+    return _result("manifest list", details)
+
+
+def show_manifest(options: Options, reference: str) -> Result:
+    """One manifest, whole. Raises UsageError when there is no such one."""
+    manifest = store(options).load(reference)
+    return _result("manifest show", {"manifest": msgspec.to_builtins(manifest)})
+
+
+def compare_manifests(options: Options, before: str, after: str) -> Result:
+    """What differs between two manifests; the exit code is 0 either way."""
+    records = store(options)
+    difference = compare(records.load(before), records.load(after))
+    return _result("manifest diff", {"difference": msgspec.to_builtins(difference), "same": difference.same})
+
+
+def _root(options: Options) -> str:
+    return str(find_root(options.worktree).resolve())
+
+
+def _summary(manifest: Manifest) -> dict[str, Any]:
+    return {
+        "id": manifest.id,
+        "time": manifest.time,
+        "command": manifest.command,
+        "target": f"{manifest.target.kind}:{manifest.target.name}",
+        "container_id": manifest.target.container_id,
+        "distribution": f"{manifest.distribution.name} {manifest.distribution.version}",
+        "head": manifest.baseline.head,
+        "operations": len(manifest.operations),
+        "overlay": len(manifest.overlay),
+    }
+
+
+def _result(command: str, details: dict[str, Any]) -> Result:
+    return Result(command=command, outcome="unchanged", exit_code=0, details=details)

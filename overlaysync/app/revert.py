@@ -1,0 +1,96 @@
+"""``revert``: the container's own files come back, after checking that the overlay is still ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import structs
+
+from overlaysync.app.contact import Contact, contact
+from overlaysync.app.options import Options, Stage
+from overlaysync.app.records import Cause, Task, overlay_of, read_manifest
+from overlaysync.app.report import about, applied, operations_of, problems_of, target_of
+from overlaysync.app.survey import find_workload
+from overlaysync.app.timing import Stages
+from overlaysync.app.transact import carry_out
+from overlaysync.core import workload
+from overlaysync.core.planning import plan_revert
+from overlaysync.model.manifest import Manifest
+from overlaysync.model.plan import Operation, Plan
+from overlaysync.model.problem import Problem, exit_code
+from overlaysync.model.result import Result
+from overlaysync.model.target import InstalledFile, InstalledPath, Inventory
+
+
+def revert(options: Options, stage: Stage, *, dry_run: bool = False) -> Result:
+    """Puts every original back, byte for byte, with owner, mode and times; removes what was added.
+
+    Needs no baseline: what comes back was kept in the target.
+    """
+    stages = Stages(stage)
+    with contact(options, stages) as target:
+        stages("reading the target")
+        inventory = target.open("sha1")
+        manifest = read_manifest(inventory)
+        if manifest is None:
+            result = _result(target, inventory, Plan(), None, stages)
+            details = {**result.details, "sentence": "there is no overlay to revert"}
+            return structs.replace(result, outcome="unchanged", details=details)
+        plan, files, problems = _plan(target, inventory, manifest)
+        result = _result(target, inventory, plan, manifest, stages)
+        if problems:
+            code = exit_code(problems)
+            return structs.replace(result, outcome="refused", exit_code=code, problems=problems_of(problems))
+        if dry_run:
+            return result
+        done = _apply(target, inventory, manifest, plan, files, stages)
+        return applied(result, done, options, stages)
+
+
+def _plan(
+    target: Contact, inventory: Inventory, manifest: Manifest
+) -> tuple[Plan, dict[InstalledPath, InstalledFile], tuple[Problem, ...]]:
+    overlay = overlay_of(manifest)
+    files = target.session.look(sorted(overlay), object_format="sha1", writable=True)
+    plan, problems = plan_revert(overlay, files)
+    running = find_workload(target, inventory)
+    return plan, files, (*workload.judge(running), *problems)
+
+
+def _apply(
+    target: Contact,
+    inventory: Inventory,
+    manifest: Manifest,
+    plan: Plan,
+    files: dict[InstalledPath, InstalledFile],
+    stages: Stages,
+) -> Manifest:
+    cause = Cause(
+        command="revert",
+        repository=manifest.repository,
+        diff_sha256=manifest.diff_sha256,
+        baseline=manifest.baseline,
+        workload=find_workload(target, inventory).record,
+    )
+    task = Task(target, inventory, plan, files, cause, manifest)
+    return carry_out(task, _no_content, (), lambda: None, stages)
+
+
+def _no_content(operation: Operation) -> Iterator[bytes]:
+    """A revert brings nothing of its own: every content is kept in the target."""
+    raise AssertionError(f"a revert has no content for {operation.destination}")
+
+
+def _result(
+    target: Contact, inventory: Inventory, plan: Plan, manifest: Manifest | None, stages: Stages
+) -> Result:
+    """The result as planned; what became of it is filled in by the caller."""
+    return Result(
+        command="revert",
+        outcome="planned",
+        exit_code=0,
+        target=target_of(target),
+        operations=operations_of(plan, overlay_of(manifest), inventory.root),
+        timings_ms=stages.milliseconds(),
+        details=about(target, inventory),
+    )

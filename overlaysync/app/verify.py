@@ -1,0 +1,94 @@
+"""``verify``: whether the overlay that a target has is what was put there, and what its processes run."""
+
+from __future__ import annotations
+
+from overlaysync.app.contact import Contact, contact, find_root
+from overlaysync.app.options import Options, Stage
+from overlaysync.app.read_back import ReadBack, read_back
+from overlaysync.app.records import overlay_of, read_manifest
+from overlaysync.app.report import about, problems_of, target_of
+from overlaysync.app.store import store
+from overlaysync.app.survey import find_workload
+from overlaysync.app.timing import Stages
+from overlaysync.core import drift, workload
+from overlaysync.model.manifest import Manifest
+from overlaysync.model.problem import Problem
+from overlaysync.model.result import Result
+from overlaysync.model.target import UNKNOWN, Inventory
+
+
+def verify(options: Options, stage: Stage) -> Result:
+    """Hashes the overlay again, resolves its modules, looks for drift and for stale processes.
+
+    Writes nothing. The exit code is 1 with findings.
+    """
+    stages = Stages(stage)
+    with contact(options, stages) as target:
+        stages("reading the target")
+        inventory = target.open("sha1")
+        manifest = read_manifest(inventory)
+        overlay = overlay_of(manifest)
+        stages("reading back")
+        expected = {path: item.installed_sha256 for path, item in overlay.items()}
+        proof = read_back(target, inventory.root, expected, "sha1")
+        findings = [
+            *proof.problems,
+            *drift.as_recorded(inventory.files, overlay),
+            *_processes(target, inventory),
+            *_other_container(options, target, manifest),
+        ]
+        return _result(target, inventory, manifest, proof, findings, stages)
+
+
+def _processes(target: Contact, inventory: Inventory) -> list[Problem]:
+    if inventory.recorded_at is None:
+        return []
+    running = find_workload(target, inventory)
+    return workload.judge_stale(running, inventory.recorded_at) if running.known else workload.judge(running)
+
+
+def _other_container(options: Options, target: Contact, manifest: Manifest | None) -> list[Problem]:
+    """A name may stand for another container than at the last push."""
+    here = target.identity.container_id
+    if here == UNKNOWN:
+        return []
+    root = str(find_root(options.worktree).resolve())
+    last = manifest or store(options).latest(root, target.identity.name)
+    if last is None or not last.overlay or last.target.container_id in (here, UNKNOWN):
+        return []
+    there, name = last.target.container_id[:12], target.identity.name
+    if manifest is None:
+        message = f"the last push went to container {there}; {name} now is {here[:12]}, without its overlay"
+        return [Problem("other-container", message, "push again: overlaysync push")]
+    message = f"the overlay was put into container {there}; this is {here[:12]}, whose image holds it"
+    return [
+        Problem("other-container", message, "revert it here, or start the container from the original image")
+    ]
+
+
+def _result(
+    target: Contact,
+    inventory: Inventory,
+    manifest: Manifest | None,
+    proof: ReadBack,
+    findings: list[Problem],
+    stages: Stages,
+) -> Result:
+    count = len(manifest.overlay) if manifest is not None else 0
+    state = f"overlay of {count} files ({manifest.id})" if manifest is not None else "no overlay"
+    sentence = f"{state}: {len(findings)} findings" if findings else f"{state}: as recorded"
+    return Result(
+        command="verify",
+        outcome="unchanged",
+        exit_code=1 if findings else 0,
+        target=target_of(target),
+        problems=problems_of(findings),
+        timings_ms=stages.milliseconds(),
+        details={
+            **about(target, inventory),
+            "sentence": sentence,
+            "overlay": [item.destination for item in overlay_of(manifest).values()],
+            "overlay_manifest": manifest.id if manifest is not None else None,
+            "imports": {item.module: item.origin for item in proof.imports},
+        },
+    )

@@ -1,0 +1,98 @@
+"""``overlaysync manifest list|show|diff``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from overlaysync.cli import common
+from overlaysync.cli.terminal import Terminal, clean
+
+if TYPE_CHECKING:
+    from overlaysync.model.result import Result
+
+
+@click.group(epilog="Example: overlaysync manifest show latest")
+def command() -> None:
+    """Show and compare the records of what was done."""
+
+
+@command.command("list", epilog="Example: overlaysync manifest list --json")
+@click.option("--all", "everywhere", is_flag=True, help="Of every repository, not only of this one.")
+@common.json_option
+@click.pass_obj
+def list_command(directory: str, /, everywhere: bool, as_json: bool) -> int:
+    """List the manifests of this repository, newest first."""
+    from overlaysync.app.manifests import list_manifests
+
+    result = list_manifests(common.options_of(directory, {}), everywhere=everywhere)
+    return _give(result, _show_list, as_json=as_json)
+
+
+@command.command("show", epilog="Example: overlaysync manifest show 3f9c2a")
+@click.argument("reference", default="latest")
+@common.json_option
+@click.pass_obj
+def show_command(directory: str, /, reference: str, as_json: bool) -> int:
+    """Show one manifest: an id, its beginning, its random part, or "latest"."""
+    from overlaysync.app.manifests import show_manifest
+
+    return _give(show_manifest(common.options_of(directory, {}), reference), _show_one, as_json=as_json)
+
+
+@command.command("diff", epilog="Example: overlaysync manifest diff 3f9c2a latest")
+@click.argument("before")
+@click.argument("after", default="latest")
+@common.json_option
+@click.pass_obj
+def diff_command(directory: str, /, before: str, after: str, as_json: bool) -> int:
+    """Show what differs between two manifests: facts first, then the overlaid files."""
+    from overlaysync.app.manifests import compare_manifests
+
+    result = compare_manifests(common.options_of(directory, {}), before, after)
+    return _give(result, _show_difference, as_json=as_json)
+
+
+def _give(result: Result, show: Any, *, as_json: bool) -> int:
+    if as_json:
+        common.print_json(result)
+    else:
+        show(result.details, Terminal())
+    return result.exit_code
+
+
+def _show_list(details: dict[str, Any], terminal: Terminal) -> None:
+    rows = [
+        (item["id"], item["command"], item["target"], item["distribution"], f"{item['overlay']} files")
+        for item in details["manifests"]
+    ]
+    terminal.rows([tuple(clean(cell) for cell in row) for row in rows], indent="")
+    if not rows:
+        terminal.line("no manifest yet")
+    for line in details["damaged"]:
+        terminal.line(f"damaged: {clean(line)}", "warn")
+
+
+def _show_one(details: dict[str, Any], terminal: Terminal) -> None:
+    terminal.line(json.dumps(details["manifest"], indent=2))
+
+
+def _show_difference(details: dict[str, Any], terminal: Terminal) -> None:
+    difference = details["difference"]
+    if details["same"]:
+        terminal.line("the same overlay on the same ground")
+    for fact in difference["facts"]:
+        terminal.line(clean(f"{fact['name']}: {fact['before']} → {fact['after']}"))
+    for sign, name in (("+", "added"), ("-", "removed")):
+        for item in difference[name]:
+            terminal.line(f"{sign} {clean(item['destination'])}")
+    for pair in difference["changed"]:
+        before, after = pair["before"], pair["after"]
+        hashes = f"{_short(before['installed_sha256'])} → {_short(after['installed_sha256'])}"
+        terminal.line(f"~ {clean(after['destination'])}: {hashes}")
+
+
+def _short(digest: str | None) -> str:
+    return "no file" if digest is None else digest[:12]
