@@ -62,10 +62,11 @@ def engine() -> Engine:
     """A working container engine. Without one tests are skipped, but fail on CI, which has to have one."""
     try:
         return find_engine()
-    except EngineMissingError as reason:
-        if os.environ.get("CI") == "true":
-            pytest.fail(str(reason), pytrace=False)
-        pytest.skip(str(reason))
+    except EngineMissingError as missing:
+        reason = str(missing)
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")
