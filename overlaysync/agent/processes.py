@@ -17,7 +17,7 @@ def survey(request):
     Processes that are certainly no Python and have no file of ``root`` mapped are left out.
     """
     ignored = set(request.get("ignore_pids", ())) | {os.getpid()}
-    root = request["root"].encode("utf-8", "surrogateescape")
+    root = request["root"].encode("utf-8", "surrogateescape") if request["root"] is not None else None
     try:
         pids = sorted(int(name) for name in os.listdir("/proc") if name.isdigit())
         boot = _boot_time()
@@ -187,7 +187,7 @@ def _python_path(environment):
 def _mapped(maps, root):
     """Files below ``root`` in the process's memory."""
     found = set()
-    for line in (maps or b"").splitlines():
+    for line in (maps or b"").splitlines() if root is not None else ():
         fields = line.split(None, 5)
         if len(fields) == 6 and fields[5].startswith(root + b"/"):
             found.add(fields[5])

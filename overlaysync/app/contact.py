@@ -119,6 +119,9 @@ def _interpreter(
     if identity.kind == "local" and explicit is None:
         explicit = session.hello.executable
     hints = [part for part in setting.command[:1] if part.startswith("/")]
+    if explicit is None:
+        running = session.processes(None, ()) or []
+        hints += [process.launched_as for process in running if process.launched_as is not None]
     asked = session.interpreters(name, setting, interpreter=explicit, hints=hints)
     holders = choose(asked)
     if len(holders) == 1:

@@ -19,7 +19,7 @@ class Options(Struct, frozen=True):
     """Where, onto what, and with which evidence.
 
     ``records``: where manifests are kept on the host (default: the user's state directory).
-    ``acknowledged``: names of risk classes (``binding``, ``jit``, ``syntax``, ``drift``).
+    ``acknowledged``: names of risk classes (``binding``, ``jit``, ``syntax``, ``removals``, ``drift``).
     """
 
     worktree: Path

@@ -12,10 +12,10 @@ from overlaysync.app.options import Options, Stage
 from overlaysync.app.records import overlay_of, read_manifest
 from overlaysync.core import drift, modules, workload
 from overlaysync.core.classify import DEFAULT_NOT_BUILT, classify, classify_set, needs_content
-from overlaysync.core.evidence import image_commit, judge
+from overlaysync.core.evidence import image_commit, judge, judge_overlay
 from overlaysync.core.mapping import Shipped, prove
 from overlaysync.core.planning import make_plan
-from overlaysync.core.selecting import Selection, Selector
+from overlaysync.core.selecting import Selection, Selector, judge_plausible
 from overlaysync.core.shipping import ShippingRule
 from overlaysync.model.classified import ClassifiedChange
 from overlaysync.model.evidence import Baseline, Evidence
@@ -58,7 +58,7 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
     problems += workload.judge(running)
     stage("proving the baseline")
     shipped, selection = _select(snapshot, inventory, classified, contact)
-    problems += selection.problems
+    problems += [*selection.problems, *judge_plausible(selection.desired, len(shipped.destinations))]
     gathered = evidence.gather(contact, options.image_commit)
     baseline = _baseline(contact, worktree, snapshot, inventory, shipped, gathered)
     baseline_problems = _judge_baseline(baseline, contact, worktree, inventory, selection)
@@ -175,10 +175,12 @@ def _judge_baseline(
     content = baseline.content
     help_text = f"{content.equal} of {content.compared} installed files equal those of HEAD, {baseline.head}"
     problems = judge(baseline, known, shallow=worktree.repository.shallow, content=help_text)
+    manifest = read_manifest(inventory)
+    problems += judge_overlay(baseline, manifest.baseline.image_commit if manifest is not None else None)
     if problems or contact.distribution.form != "dist-info":
         return problems
     touched = {item.source: item.sha256 for item in selection.desired}
-    overlay = overlay_of(read_manifest(inventory))
+    overlay = overlay_of(manifest)
     return list(drift.judge(content, _of_packages(inventory), touched, overlay))
 
 

@@ -69,6 +69,17 @@ def judge(baseline: Baseline, known: Collection[ObjectId], *, shallow: bool, con
     return []
 
 
+def judge_overlay(baseline: Baseline, overlaid_on: ObjectId | None) -> list[Problem]:
+    """An overlay that is there must have been made on the same image commit, by its own manifest."""
+    if overlaid_on is None or baseline.image_commit in (None, overlaid_on):
+        return []
+    message = (
+        f"the overlay in the target was made on image commit {overlaid_on}, "
+        f"but the evidence now says {baseline.image_commit}"
+    )
+    return [Problem("evidence-conflict", message, "take the overlay away first: overlaysync revert")]
+
+
 def describe(item: Evidence) -> str:
     """Evidence in a few words, for messages: ``label org.opencontainers.image.revision``."""
     return "--image-commit" if item.kind == "given" else f"{item.kind} {item.name}".strip()

@@ -18,6 +18,10 @@ OVERLAID = (ChangeClass.PYTHON, ChangeClass.DATA, ChangeClass.BINDING, ChangeCla
 """Classes whose files are copied; all others are refused where they matter."""
 
 
+FEW = 20
+"""So many removals are ordinary work, whatever share of the package they are."""
+
+
 class Selection(Struct, frozen=True):
     """The changes, sorted out. ``left_out`` holds unproven data: reported, never created."""
 
@@ -140,3 +144,13 @@ class Selector:
 
     def _matters(self, path: RepoPath) -> bool:
         return self.in_package(path) or not self._not_built.match_file(path)
+
+
+def judge_plausible(desired: Sequence[Desired], shipped: int) -> list[Problem]:
+    """An emptied checkout looks like the removal of everything; that is asked about, not carried out."""
+    removed = sum(item.sha256 is None for item in desired)
+    if removed < shipped and (removed <= FEW or removed * 2 <= shipped):
+        return []
+    message = f"{removed} of {shipped} installed files are missing in the worktree"
+    next_step = "restore the checkout: git checkout HEAD -- . (or, if it is meant: --acknowledge removals)"
+    return [Problem("many-removals", message, next_step)]

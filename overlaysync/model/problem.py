@@ -157,6 +157,12 @@ PROBLEM_KINDS: dict[str, ProblemKind] = {
         "The changed file cannot be parsed; importing it would fail in the target.",
         acknowledge="syntax",
     ),
+    "many-removals": ProblemKind(
+        3,
+        "most of the package removed",
+        "More than half of the installed files are missing in the worktree: an emptied or partial checkout.",
+        acknowledge="removals",
+    ),
     # 4: baseline not equal or not proven
     "no-image-commit": ProblemKind(
         4,

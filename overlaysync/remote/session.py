@@ -77,8 +77,11 @@ class AgentSession:
         found: list[Interpreter] = _typed(answer.get("interpreters"), list[Interpreter])
         return found
 
-    def processes(self, root: str, ignore_pids: Sequence[int]) -> list[RunningProcess] | None:
-        """What is, or could be, a Python in the target; None where its processes cannot be listed."""
+    def processes(self, root: str | None, ignore_pids: Sequence[int]) -> list[RunningProcess] | None:
+        """What is, or could be, a Python in the target; None where its processes cannot be listed.
+
+        With ``root`` (absolute), also what has a file below it mapped.
+        """
         answer = self._ask("processes", SHORT, root=root, ignore_pids=ignore_pids)
         found: list[RunningProcess] | None = _typed(answer.get("processes"), list[RunningProcess] | None)
         return found
