@@ -52,8 +52,8 @@ class Demo:
         commit = self._make()
         before = self._tree()
         yield Step(
-            f"A repository with the package {DISTRIBUTION}, and an environment with its built wheel, compiled "
-            f"module included. It was built from commit {commit[:12]}.",
+            f"A repository with the package {DISTRIBUTION}, and an environment with its built wheel, "
+            f"compiled module included. It was built from commit {commit[:12]}.",
             says=self._say("gain 1"),
         )
         self._edit(f"{DISTRIBUTION}/gain.py", "GAIN = 1", "GAIN = 2")

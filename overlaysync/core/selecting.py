@@ -12,7 +12,7 @@ from overlaysync.core.planning import Desired
 from overlaysync.core.shipping import ShippingRule, Ships
 from overlaysync.model.classified import ChangeClass, ClassifiedChange
 from overlaysync.model.problem import Problem
-from overlaysync.model.worktree import RepoPath, TreeEntry
+from overlaysync.model.worktree import ChangeKind, RepoPath, TreeEntry
 
 OVERLAID = (ChangeClass.PYTHON, ChangeClass.DATA, ChangeClass.BINDING, ChangeClass.JIT)
 """Classes whose files are copied; all others are refused where they matter."""
@@ -66,7 +66,11 @@ class Selector:
             problems=(*kept, *(item for part in parts for item in part.problems)),
             not_packaged=tuple(item for part in parts for item in part.not_packaged),
             left_out=tuple(item for part in parts for item in part.left_out),
-            notes=tuple(f"{item.change.path}: {item.note}" for item in classified if item.note),
+            notes=tuple(
+                f"{item.change.path}: {item.note}"
+                for item in classified
+                if item.note and item.change_class not in OVERLAID
+            ),
         )
 
     def _sort(self, item: ClassifiedChange) -> Selection:
@@ -90,7 +94,9 @@ class Selector:
             next_step = "rebuild the image; an overlay cannot tell which of them the build makes from it"
             return Selection(problems=(Problem("ambiguous-mapping", message, next_step, path),))
         destination = self._shipped.destination(path)
-        cause = change.kind.value + (f" ({item.note})" if item.note else "")
+        cause = change.kind.value
+        if item.note and change.kind is ChangeKind.MODIFIED:
+            cause += f" ({item.note})"
         if change.head is None or destination is None:
             if change.head is not None:
                 return self._unshipped(path)

@@ -165,6 +165,6 @@ class Inventory(Struct, frozen=True):
     files: tuple[InstalledFile, ...]
     outside: tuple[str, ...] = ()  # RECORD entries that leave the install root
     mounts: tuple[str, ...] = ()  # mount points at or below the install root
-    recorded_at: float | None = None  # when that manifest was written, seconds since the epoch, target's clock
     manifest: str | None = None  # text of the overlay's manifest in the target
+    recorded_at: float | None = None  # when it was written: seconds since the epoch, by the target's clock
     recovered: str | None = None  # what an interrupted transaction was turned into
