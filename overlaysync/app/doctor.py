@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from overlaysync.app.contact import contact, find_root
 from overlaysync.app.options import Options, Stage
+from overlaysync.app.reading import find_workload
 from overlaysync.app.report import target_of
-from overlaysync.app.survey import find_workload
 from overlaysync.app.timing import Stages
 from overlaysync.config.loading import load
 from overlaysync.core import modules

@@ -74,7 +74,16 @@ def _findings(situation: Situation) -> dict[str, list[str]]:
         f"{describe(item)}: {item.value or 'nothing'}" + ("" if item.commit else " (no full commit id)")
         for item in situation.baseline.evidence
     ]
-    return {"evidence": evidence, "mapping": list(situation.mapping)}
+    return {"evidence": evidence, "mapping": _mapping(situation)}
+
+
+def _mapping(situation: Situation) -> list[str]:
+    """Which source directory is installed where, the best proven first."""
+    proven = sorted(situation.shipped.pairs.items(), key=lambda item: -item[1])
+    return [
+        f"{pair.source or '.'}/ is installed as {pair.installed or '.'}/ (proven by {count} files)"
+        for pair, count in proven[:5]
+    ]
 
 
 def _write_new(file: Path, text: str) -> None:

@@ -59,15 +59,15 @@ def _shadowed(target: Contact, situation: Situation, stages: Stages) -> tuple[Pr
     if not existing:
         return ()
     stages("asking what is imported")
-    _, problems = prove_imports(target, situation.inventory.root, existing)
+    _, problems = prove_imports(target, situation.reading.inventory.root, existing)
     return tuple(problem for problem in problems if "bytecode" not in problem.message)
 
 
 def _unchanged(target: Contact, situation: Situation, stages: Stages) -> Result:
     """Nothing to do is proven like something done."""
     stages("reading back")
-    object_format = situation.snapshot.repository.object_format
-    proof = read_back(target, situation.inventory.root, expected_after(situation.plan), object_format)
+    object_format = situation.reading.snapshot.repository.object_format
+    proof = read_back(target, situation.reading.inventory.root, expected_after(situation.plan), object_format)
     timings = stages.milliseconds()
     if proof.problems:
         code = exit_code(proof.problems)
@@ -76,7 +76,7 @@ def _unchanged(target: Contact, situation: Situation, stages: Stages) -> Result:
 
 
 def _apply(target: Contact, worktree: Worktree, situation: Situation, stages: Stages) -> Manifest:
-    changes = {change.path: change for change in situation.snapshot.changes}
+    changes = {change.path: change for change in situation.reading.snapshot.changes}
 
     def still_there() -> None:
         if worktree.moved():
@@ -91,7 +91,12 @@ def _apply(target: Contact, worktree: Worktree, situation: Situation, stages: St
         if operation.source in changes and changes[operation.source].executable
     ]
     task = Task(
-        target, situation.inventory, situation.plan, situation.files, _cause(situation), situation.manifest
+        target,
+        situation.reading.inventory,
+        situation.plan,
+        situation.files,
+        _cause(situation),
+        situation.reading.manifest,
     )
     return carry_out(task, content, executable, still_there, stages)
 
@@ -99,10 +104,10 @@ def _apply(target: Contact, worktree: Worktree, situation: Situation, stages: St
 def _cause(situation: Situation) -> Cause:
     return Cause(
         command="push",
-        repository=situation.snapshot.repository,
-        diff_sha256=digest_of_diff(situation.snapshot.changes),
+        repository=situation.reading.snapshot.repository,
+        diff_sha256=digest_of_diff(situation.reading.snapshot.changes),
         baseline=situation.baseline,
-        workload=situation.workload.record,
+        workload=situation.reading.workload.record,
         acknowledged=situation.acknowledged,
         not_packaged=situation.selection.not_packaged,
         left_out=situation.selection.left_out,

@@ -99,7 +99,7 @@ def result_of(
         exit_code=exit_code,
         target=target_of(contact),
         baseline=baseline_of(situation.baseline),
-        operations=operations_of(situation.plan, situation.overlay, situation.inventory.root),
+        operations=operations_of(situation.plan, situation.reading.overlay, situation.reading.inventory.root),
         problems=problems_of(situation.problems if problems is None else problems),
         not_packaged=situation.selection.not_packaged,
         timings_ms=timings,
@@ -115,7 +115,7 @@ def applied(result: Result, manifest: Manifest, options: Options, stages: Stages
     except UsageError as error:
         details = {
             **details,
-            "not_recorded_here": f"{error.message} The target holds the manifest {manifest.id}.",
+            "not_recorded_here": f"{error.message}; the target holds the manifest {manifest.id}",
         }
     return structs.replace(
         result, outcome="applied", manifest=path, timings_ms=stages.milliseconds(), details=details
@@ -134,25 +134,26 @@ def about(contact: Contact, inventory: Inventory) -> dict[str, Any]:
 
 def details_of(contact: Contact, situation: Situation) -> dict[str, Any]:
     """What is worth knowing and changes nothing."""
-    snapshot, inventory = situation.snapshot, situation.inventory
+    reading = situation.reading
+    snapshot, inventory, manifest = reading.snapshot, reading.inventory, reading.manifest
     return {
         **about(contact, inventory),
         "branch": snapshot.repository.branch,
-        "overlay": [item.destination for item in situation.overlay.values()],
-        "overlay_manifest": situation.manifest.id if situation.manifest is not None else None,
+        "overlay": [item.destination for item in reading.overlay.values()],
+        "overlay_manifest": manifest.id if manifest is not None else None,
         "acknowledged": {item.risk: list(item.paths) for item in situation.acknowledged},
         "left_out": [f"{item.path}: {item.message}" for item in situation.selection.left_out],
         "ignored": [f"{item.path}: not synced, ignored by {item.rule}" for item in snapshot.ignored],
         "hidden": [f"{path}: index flag set, compared by bytes" for path in snapshot.hidden],
         "mode_only": [f"{path}: only the executable bit differs, not synced" for path in snapshot.mode_only],
         "notes": [*situation.selection.notes, *_copies(situation), *_links(situation)],
-        "workload_ignored": list(situation.workload.record.ignored),
+        "workload_ignored": list(reading.workload.record.ignored),
     }
 
 
 def _copies(situation: Situation) -> list[str]:
     """Other installed files with the content that is replaced keep the old one (wheels hold no links)."""
-    files = situation.inventory.files
+    files = situation.reading.inventory.files
     notes = []
     for operation in situation.plan.operations:
         if operation.keeps_original and (before := situation.files.get(operation.destination)) is not None:

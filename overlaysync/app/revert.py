@@ -8,9 +8,9 @@ from msgspec import structs
 
 from overlaysync.app.contact import Contact, contact
 from overlaysync.app.options import Options, Stage
+from overlaysync.app.reading import find_workload
 from overlaysync.app.records import Cause, Task, overlay_of, read_manifest
 from overlaysync.app.report import about, applied, operations_of, problems_of, target_of
-from overlaysync.app.survey import find_workload
 from overlaysync.app.timing import Stages
 from overlaysync.app.transact import carry_out
 from overlaysync.core import workload

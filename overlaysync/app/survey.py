@@ -6,138 +6,81 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from overlaysync.app import evidence
 from overlaysync.app.contact import Contact
 from overlaysync.app.options import Options, Stage
-from overlaysync.app.records import overlay_of, read_manifest
+from overlaysync.app.reading import Reading, not_built, read
 from overlaysync.core import drift, modules, workload
-from overlaysync.core.classify import DEFAULT_NOT_BUILT, classify, classify_set, needs_content
 from overlaysync.core.evidence import image_commit, judge, judge_overlay
 from overlaysync.core.mapping import Shipped, prove
 from overlaysync.core.planning import make_plan
 from overlaysync.core.selecting import Selection, Selector, judge_plausible
 from overlaysync.core.shipping import ShippingRule
-from overlaysync.model.classified import ClassifiedChange
-from overlaysync.model.evidence import Baseline, Evidence
-from overlaysync.model.manifest import Acknowledgement, Manifest
-from overlaysync.model.plan import Placement, Plan
+from overlaysync.model.evidence import Baseline
+from overlaysync.model.manifest import Acknowledgement
+from overlaysync.model.plan import Plan
 from overlaysync.model.problem import Problem
-from overlaysync.model.target import InstalledFile, InstalledPath, Inventory
+from overlaysync.model.target import InstalledFile, InstalledPath
 from overlaysync.model.worktree import Snapshot
 from overlaysync.worktree.worktree import Worktree
 
 
 class Situation(Struct, frozen=True):
-    """Everything that was read, and everything that was decided from it."""
+    """What was read, and what was decided from it.
 
-    snapshot: Snapshot
-    inventory: Inventory
-    baseline: Baseline
-    manifest: Manifest | None
-    overlay: dict[InstalledPath, Placement]
-    files: dict[InstalledPath, InstalledFile]
-    mapping: tuple[str, ...]  # which source directory is installed where, with the number of proofs
-    workload: workload.Workload
-    plan: Plan
+    ``files``: every destination of the plan as it is now. ``problems``: what stands in the way;
+    ``acknowledged``: what would, had it not been accepted.
+    """
+
+    reading: Reading
+    shipped: Shipped
     selection: Selection
+    baseline: Baseline
+    plan: Plan
+    files: dict[InstalledPath, InstalledFile]
     problems: tuple[Problem, ...]
     acknowledged: tuple[Acknowledgement, ...]
 
 
 def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -> Situation:
     """The whole picture. Raises BaselineError, TargetError, LockedError, OverlayDamagedError."""
-    stage("reading the worktree")
-    snapshot = worktree.snapshot()
-    classified = _classify(snapshot, worktree, contact.package.not_built)
-    stage("reading the target")
-    inventory = contact.open(snapshot.repository.object_format)
-    manifest = read_manifest(inventory)
-    overlay = overlay_of(manifest)
-    problems = modules.judge_installation(contact.interpreter, contact.distribution, contact.name)
-    running = find_workload(contact, inventory)
-    problems += workload.judge(running)
+    reading = read(contact, worktree, options, stage)
     stage("proving the baseline")
-    shipped, selection = _select(snapshot, inventory, classified, contact)
-    problems += [*selection.problems, *judge_plausible(selection.desired, len(shipped.destinations))]
-    gathered = evidence.gather(contact, options.image_commit)
-    baseline = _baseline(contact, worktree, snapshot, inventory, shipped, gathered)
-    baseline_problems = _judge_baseline(baseline, contact, worktree, inventory, selection)
-    problems += baseline_problems
+    shipped = prove(reading.snapshot.tree, reading.files)
+    selection = _select(reading, shipped, contact)
+    baseline = _baseline(reading, shipped, contact)
+    identity_problems = _judge_identity(reading, baseline)
+    problems = [
+        *modules.judge_installation(contact.interpreter, contact.distribution, contact.name),
+        *workload.judge(reading.workload),
+        *selection.problems,
+        *judge_plausible(selection.desired, len(shipped.destinations)),
+        *identity_problems,
+    ]
     plan, files = Plan(), dict[InstalledPath, InstalledFile]()
-    if not any(problem.kind.exit_code == 4 and problem.path is None for problem in baseline_problems):
+    if not identity_problems:
         stage("planning")
-        plan, files, plan_problems = _plan(contact, inventory, selection, overlay, snapshot)
-        problems += plan_problems
+        plan, files, plan_problems = _plan(contact, reading, selection)
+        problems += [*_judge_content(reading, baseline, selection, contact), *plan_problems]
     standing, acknowledged = _acknowledge(_unique(problems), options.acknowledged)
     return Situation(
-        snapshot=snapshot,
-        inventory=inventory,
-        baseline=baseline,
-        manifest=manifest,
-        overlay=overlay,
-        files=files,
-        mapping=_describe(shipped),
-        workload=running,
-        plan=plan,
+        reading=reading,
+        shipped=shipped,
         selection=selection,
+        baseline=baseline,
+        plan=plan,
+        files=files,
         problems=tuple(standing),
         acknowledged=acknowledged,
     )
 
 
-def _classify(
-    snapshot: Snapshot, worktree: Worktree, not_built: Sequence[str] | None
-) -> tuple[ClassifiedChange, ...]:
-    """Classes of all changes; contents are read one path at a time, and only where they are looked at."""
-    patterns = DEFAULT_NOT_BUILT if not_built is None else not_built
-    broken = {problem.path for problem in snapshot.problems}
-    found = []
-    for change in snapshot.changes:
-        before = after = None
-        if needs_content(change.path) and change.path not in broken:
-            before = (
-                worktree.blob(change.head.oid) if change.head is not None and change.head.is_file else None
-            )
-            after = worktree.content(change) if change.content is not None else None
-        found.append(classify(change, before, after, not_built=patterns))
-    return classify_set(found, snapshot.tree.keys())
-
-
-def find_workload(contact: Contact, inventory: Inventory) -> workload.Workload:
-    """The processes of the target that could have the package loaded."""
-    return workload.find(
-        contact.session.processes(inventory.root, contact.own_processes()),
-        contact.interpreter,
-        inventory.root,
-        ignore=contact.package.workload_ignore,
-        whole_machine=contact.identity.kind == "local",
-    )
-
-
-def _select(
-    snapshot: Snapshot, inventory: Inventory, classified: Sequence[ClassifiedChange], contact: Contact
-) -> tuple[Shipped, Selection]:
-    shipped = prove(snapshot.tree, _of_packages(inventory))
-    package = contact.package
+def _select(reading: Reading, shipped: Shipped, contact: Contact) -> Selection:
+    package, snapshot = contact.package, reading.snapshot
     rule = ShippingRule(
         snapshot.tree, shipped, _present(snapshot), ships=package.ships, not_shipped=package.not_shipped
     )
-    not_built = DEFAULT_NOT_BUILT if package.not_built is None else package.not_built
-    selector = Selector(snapshot.tree, shipped, rule, inventory.outside, not_built)
-    return shipped, selector.select(classified, snapshot.problems)
-
-
-def _describe(shipped: Shipped) -> tuple[str, ...]:
-    proven = sorted(shipped.pairs.items(), key=lambda item: -item[1])
-    return tuple(
-        f"{pair.source or '.'}/ is installed as {pair.installed or '.'}/ (proven by {count} files)"
-        for pair, count in proven[:5]
-    )
-
-
-def _of_packages(inventory: Inventory) -> list[InstalledFile]:
-    """RECORD's files without those of the dist-info, which installers write."""
-    return [file for file in inventory.files if not file.path.startswith(inventory.metadata + "/")]
+    selector = Selector(snapshot.tree, shipped, rule, reading.inventory.outside, not_built(contact))
+    return selector.select(reading.classified, snapshot.problems)
 
 
 def _present(snapshot: Snapshot) -> set[str]:
@@ -148,58 +91,53 @@ def _present(snapshot: Snapshot) -> set[str]:
     return present
 
 
-def _baseline(
-    contact: Contact,
-    worktree: Worktree,
-    snapshot: Snapshot,
-    inventory: Inventory,
-    shipped: Shipped,
-    gathered: tuple[Evidence, ...],
-) -> Baseline:
+def _baseline(reading: Reading, shipped: Shipped, contact: Contact) -> Baseline:
     """Evidence and counts. Where another commit than HEAD is named, its files are what is counted."""
-    head, commit = snapshot.repository.head, image_commit(gathered)
-    files, tree = _of_packages(inventory), snapshot.tree
-    if commit is not None and commit != head and worktree.has_commit(commit):
-        tree = worktree.tree(commit)
-        shipped = prove(tree, files)
-    overlay = overlay_of(read_manifest(inventory))
-    content = drift.compare(tree, shipped, files, overlay, contact.package.generated)
-    return Baseline(head=head, image_commit=commit, evidence=gathered, content=content)
+    snapshot, tree = reading.snapshot, reading.image_tree
+    if tree is None:
+        tree = snapshot.tree
+    elif tree is not snapshot.tree:
+        shipped = prove(tree, reading.files)
+    return Baseline(
+        head=snapshot.repository.head,
+        image_commit=image_commit(reading.evidence),
+        evidence=reading.evidence,
+        content=drift.compare(tree, shipped, reading.files, reading.overlay, contact.package.generated),
+    )
 
 
-def _judge_baseline(
-    baseline: Baseline, contact: Contact, worktree: Worktree, inventory: Inventory, selection: Selection
-) -> list[Problem]:
-    """Identity first; content is judged only where it can be HEAD's."""
-    known = {commit for item in baseline.evidence if (commit := item.commit) and worktree.has_commit(commit)}
-    content = baseline.content
+def _judge_identity(reading: Reading, baseline: Baseline) -> list[Problem]:
+    """Whether HEAD is the image's commit, and that of the overlay that is there."""
+    content, manifest = baseline.content, reading.manifest
     help_text = f"{content.equal} of {content.compared} installed files equal those of HEAD, {baseline.head}"
-    problems = judge(baseline, known, shallow=worktree.repository.shallow, content=help_text)
-    manifest = read_manifest(inventory)
-    problems += judge_overlay(baseline, manifest.baseline.image_commit if manifest is not None else None)
-    if problems or contact.distribution.form != "dist-info":
-        return problems
+    shallow = reading.snapshot.repository.shallow
+    return [
+        *judge(baseline, reading.known, shallow=shallow, content=help_text),
+        *judge_overlay(baseline, manifest.baseline.image_commit if manifest is not None else None),
+    ]
+
+
+def _judge_content(
+    reading: Reading, baseline: Baseline, selection: Selection, contact: Contact
+) -> Sequence[Problem]:
+    if contact.distribution.form != "dist-info":
+        return ()  # there is no RECORD; the installation's form is refused by name
     touched = {item.source: item.sha256 for item in selection.desired}
-    overlay = overlay_of(manifest)
-    return list(drift.judge(content, _of_packages(inventory), touched, overlay))
+    return drift.judge(baseline.content, reading.files, touched, reading.overlay)
 
 
 def _plan(
-    contact: Contact,
-    inventory: Inventory,
-    selection: Selection,
-    overlay: dict[InstalledPath, Placement],
-    snapshot: Snapshot,
-) -> tuple[Plan, dict[InstalledPath, InstalledFile], list[Problem]]:
-    destinations = sorted({item.destination for item in selection.desired} | set(overlay))
+    contact: Contact, reading: Reading, selection: Selection
+) -> tuple[Plan, dict[InstalledPath, InstalledFile], tuple[Problem, ...]]:
     files = contact.session.look(
-        destinations,
-        object_format=snapshot.repository.object_format,
+        sorted({item.destination for item in selection.desired} | set(reading.overlay)),
+        object_format=reading.snapshot.repository.object_format,
         suffixes=contact.interpreter.extension_suffixes,
         writable=True,
     )
-    plan, problems = make_plan(selection.desired, files, overlay, inventory.mounts, inventory.root)
-    return plan, files, list(problems)
+    inventory = reading.inventory
+    plan, problems = make_plan(selection.desired, files, reading.overlay, inventory.mounts, inventory.root)
+    return plan, files, problems
 
 
 def _unique(problems: Sequence[Problem]) -> list[Problem]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from overlaysync.app.contact import Contact, contact, find_root
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.read_back import ReadBack, read_back
+from overlaysync.app.reading import find_workload
 from overlaysync.app.records import overlay_of, read_manifest
 from overlaysync.app.report import about, problems_of, target_of
 from overlaysync.app.store import store
-from overlaysync.app.survey import find_workload
 from overlaysync.app.timing import Stages
 from overlaysync.core import drift, workload
 from overlaysync.model.manifest import Manifest

@@ -1,0 +1,103 @@
+"""Reads both sides, whole, before anything is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from overlaysync.app import evidence
+from overlaysync.app.contact import Contact
+from overlaysync.app.options import Options, Stage
+from overlaysync.app.records import overlay_of, read_manifest
+from overlaysync.core import workload
+from overlaysync.core.classify import DEFAULT_NOT_BUILT, classify, classify_set, needs_content
+from overlaysync.core.evidence import image_commit
+from overlaysync.model.classified import ClassifiedChange
+from overlaysync.model.evidence import Evidence
+from overlaysync.model.manifest import Manifest
+from overlaysync.model.plan import Placement
+from overlaysync.model.target import InstalledFile, InstalledPath, Inventory
+from overlaysync.model.worktree import ObjectId, RepoPath, Snapshot, TreeEntry
+from overlaysync.worktree.worktree import Worktree
+
+
+class Reading(Struct, frozen=True):
+    """What was read.
+
+    ``files``: RECORD's, without those of the dist-info, which installers write. ``known``: the commits that
+    the evidence names and the repository has. ``image_tree``: the image commit's (None: it is not known).
+    """
+
+    snapshot: Snapshot
+    classified: tuple[ClassifiedChange, ...]
+    inventory: Inventory
+    files: tuple[InstalledFile, ...]
+    manifest: Manifest | None
+    overlay: dict[InstalledPath, Placement]
+    workload: workload.Workload
+    evidence: tuple[Evidence, ...]
+    known: frozenset[ObjectId]
+    image_tree: Mapping[RepoPath, TreeEntry] | None
+
+
+def read(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -> Reading:
+    """Takes the lock in the target. Raises BaselineError, TargetError, LockedError, OverlayDamagedError."""
+    stage("reading the worktree")
+    snapshot = worktree.snapshot()
+    classified = _classify(snapshot, worktree, not_built(contact))
+    stage("reading the target")
+    inventory = contact.open(snapshot.repository.object_format)
+    manifest = read_manifest(inventory)
+    gathered = evidence.gather(contact, options.image_commit)
+    known = frozenset(item.commit for item in gathered if item.commit and worktree.has_commit(item.commit))
+    commit = image_commit(gathered)
+    tree = snapshot.tree if commit == snapshot.repository.head else None
+    if commit in known and commit is not None and tree is None:
+        tree = worktree.tree(commit)
+    own = inventory.metadata + "/"
+    return Reading(
+        snapshot=snapshot,
+        classified=classified,
+        inventory=inventory,
+        files=tuple(file for file in inventory.files if not file.path.startswith(own)),
+        manifest=manifest,
+        overlay=overlay_of(manifest),
+        workload=find_workload(contact, inventory),
+        evidence=gathered,
+        known=known,
+        image_tree=tree,
+    )
+
+
+def not_built(contact: Contact) -> Sequence[str]:
+    """Patterns of what no build reads: the configuration's, or the built-in ones."""
+    configured = contact.package.not_built
+    return DEFAULT_NOT_BUILT if configured is None else configured
+
+
+def find_workload(contact: Contact, inventory: Inventory) -> workload.Workload:
+    """The processes of the target that could have the package loaded."""
+    return workload.find(
+        contact.session.processes(inventory.root, contact.own_processes()),
+        contact.interpreter,
+        inventory.root,
+        ignore=contact.package.workload_ignore,
+        whole_machine=contact.identity.kind == "local",
+    )
+
+
+def _classify(
+    snapshot: Snapshot, worktree: Worktree, patterns: Sequence[str]
+) -> tuple[ClassifiedChange, ...]:
+    """Classes of all changes; contents are read one path at a time, and only where they are looked at."""
+    broken = {problem.path for problem in snapshot.problems}
+    found = []
+    for change in snapshot.changes:
+        before = after = None
+        if needs_content(change.path) and change.path not in broken:
+            head = change.head
+            before = worktree.blob(head.oid) if head is not None and head.is_file else None
+            after = worktree.content(change) if change.content is not None else None
+        found.append(classify(change, before, after, not_built=patterns))
+    return classify_set(found, snapshot.tree.keys())
