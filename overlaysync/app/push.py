@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from overlaysync.app.contact import Contact, contact
 from overlaysync.app.options import Options, Stage
-from overlaysync.app.read_back import prove_imports, read_back
+from overlaysync.app.read_back import read_back
 from overlaysync.app.records import Cause, Task, digest_of_diff
 from overlaysync.app.report import applied, result_of
 from overlaysync.app.survey import Situation, survey
 from overlaysync.app.timing import Stages
 from overlaysync.app.transact import carry_out, expected_after
+from overlaysync.core.modules import judge_place, module_name
 from overlaysync.errors import BaselineError
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Operation
@@ -49,18 +50,20 @@ def push(options: Options, stage: Stage, *, dry_run: bool = False) -> Result:
 def _shadowed(target: Contact, situation: Situation, stages: Stages) -> tuple[Problem, ...]:
     """Modules that are there already must resolve to their destination before anything is written.
 
-    Bytecode is not judged here: what is stale is dropped with the write, and judged by the read-back.
+    Their code is not judged here: stale bytecode is dropped with the write, and judged by the read-back.
     """
-    existing = {
-        operation.destination: operation.before
-        for operation in situation.plan.operations
-        if operation.before is not None
-    }
-    if not existing:
+    existing = [item.destination for item in situation.plan.operations if item.before is not None]
+    modules = {path: name for path in existing if (name := module_name(path)) is not None}
+    if not modules:
         return ()
     stages("asking what is imported")
-    _, problems = prove_imports(target, situation.reading.inventory.root, existing)
-    return tuple(problem for problem in problems if "bytecode" not in problem.message)
+    found, _ = target.session.read_back(target.interpreter.path, target.setting, list(modules.values()), [])
+    root = situation.reading.inventory.root
+    judged = (
+        judge_place(resolution, f"{root}/{path}", path)
+        for path, resolution in zip(modules, found, strict=True)
+    )
+    return tuple(problem for problem in judged if problem is not None)
 
 
 def _unchanged(target: Contact, situation: Situation, stages: Stages) -> Result:
@@ -90,13 +93,9 @@ def _apply(target: Contact, worktree: Worktree, situation: Situation, stages: St
         for operation in situation.plan.operations
         if operation.source in changes and changes[operation.source].executable
     ]
+    reading = situation.reading
     task = Task(
-        target,
-        situation.reading.inventory,
-        situation.plan,
-        situation.files,
-        _cause(situation),
-        situation.reading.manifest,
+        target, reading.inventory, situation.plan, situation.files, _cause(situation), reading.manifest
     )
     return carry_out(task, content, executable, still_there, stages)
 

@@ -33,11 +33,11 @@ def read_back(
         for path, file in files.items()
         if (problem := _judge_bytes(file, f"{root}/{path}", expected[path])) is not None
     ]
-    imports, import_problems = prove_imports(contact, root, expected)
+    imports, import_problems = _prove_imports(contact, root, expected)
     return ReadBack(tuple(files.values()), imports, (*problems, *import_problems))
 
 
-def prove_imports(
+def _prove_imports(
     contact: Contact, root: str, expected: Mapping[InstalledPath, Sha256 | None]
 ) -> tuple[tuple[Resolution, ...], tuple[Problem, ...]]:
     """By a fresh interpreter, as the workload's user: modules resolve there, data can be read."""

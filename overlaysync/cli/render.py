@@ -119,7 +119,7 @@ def _outcome(result: Result, terminal: Terminal) -> None:
     milliseconds = result.timings_ms.get("total", 0.0)
     took = f" · {milliseconds / 1000:.2f} s" if milliseconds else ""
     sentences = {
-        "applied": ("✓", "good", f"applied: {files}, read back and import proven{took}"),
+        "applied": ("✓", "good", f"applied: {files}, read back; what Python imports is proven{took}"),
         "unchanged": ("✓", "good", f"nothing to do{took}"),
         "planned": ("•", "warn", f"planned: {files}; nothing was written"),
         "refused": ("✗", "bad", f"refused: nothing was written (exit {result.exit_code})"),

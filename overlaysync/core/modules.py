@@ -26,13 +26,13 @@ def module_name(path: InstalledPath) -> str | None:
     return ".".join(parts)
 
 
-def judge_present(resolution: Resolution, expected: str, path: str) -> Problem | None:
-    """The module must resolve to ``expected`` (absolute path in the target), and run its source."""
+def judge_place(resolution: Resolution, expected: str, path: str) -> Problem | None:
+    """The module must resolve to ``expected`` (absolute path in the target)."""
     name = resolution.module
-    if resolution.error is not None:
-        message = f"{name} cannot be read by the import system: {resolution.error}"
-        return Problem("not-importable", message, "look at the file in the target", path)
     if resolution.origin is None:
+        if resolution.error is not None:
+            message = f"the import system fails to find {name}: {resolution.error}"
+            return Problem("not-importable", message, COMPARE_PATHS, path)
         message = f"the import system does not find {name}; expected {expected}"
         if resolution.locations:
             message += f" (it is only a namespace package: {', '.join(resolution.locations)})"
@@ -40,8 +40,19 @@ def judge_present(resolution: Resolution, expected: str, path: str) -> Problem |
     if resolution.origin != expected:
         message = f"{name} is imported from {resolution.origin}, not from {expected}"
         return Problem("shadowed", message, UNSHADOW, path)
+    return None
+
+
+def judge_present(resolution: Resolution, expected: str, path: str) -> Problem | None:
+    """The module must resolve to ``expected``, and what its loader would run must be that source's code."""
+    problem = judge_place(resolution, expected, path)
+    if problem is not None:
+        return problem
+    if resolution.error is not None:
+        message = f"{resolution.module} cannot be read by the import system: {resolution.error}"
+        return Problem("not-importable", message, "look at the file in the target", path)
     if resolution.runs_source is False:
-        message = f"{name} would run bytecode that is not compiled from {expected}"
+        message = f"{resolution.module} would run bytecode that is not compiled from {expected}"
         return Problem("shadowed", message, "remove the bytecode that the interpreter accepts for it", path)
     return None
 
