@@ -26,8 +26,8 @@ def state_directory() -> Path:
         return _private(path)
     except OSError as error:
         raise UsageError(
-            f"Records cannot be kept in {path}: {error}.",
-            "Set XDG_STATE_HOME to an absolute path of a directory that you may write to.",
+            f"records cannot be kept in {path}: {error}",
+            "set XDG_STATE_HOME to an absolute path of a directory that you may write to",
         ) from error
 
 

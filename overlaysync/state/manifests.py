@@ -53,15 +53,15 @@ class ManifestStore:
             UsageError: it cannot be written, or its id is no file name.
         """
         if not MANIFEST_ID.fullmatch(manifest.id):
-            raise UsageError(f"{json.dumps(manifest.id)} is no id of a manifest.", "Report this as a bug.")
+            raise UsageError(f"{json.dumps(manifest.id)} is no id of a manifest", "report this as a bug")
         file = self.directory / repository_key(manifest.repository.root) / f"{manifest.id}.json"
         try:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             _write(file, manifest_text.encode(manifest).encode("ascii"))
         except OSError as error:
             raise UsageError(
-                f"The manifest cannot be written: {error}.",
-                f"Make room or permission in {self.directory}, or set XDG_STATE_HOME to another directory.",
+                f"the manifest cannot be written: {error}",
+                f"make room or permission in {self.directory}, or set XDG_STATE_HOME to another directory",
             ) from error
         return file
 
@@ -79,7 +79,7 @@ class ManifestStore:
         if reference == LATEST:
             file = next(self._files(repository_root), None)
             if file is None:
-                raise UsageError("There is no manifest yet.", "Run overlaysync push first.")
+                raise UsageError("there is no manifest yet", "run overlaysync push first")
         elif "/" in reference:
             file = Path(reference)
         else:
@@ -88,8 +88,8 @@ class ManifestStore:
             return _read(file)
         except ManifestDamagedError as error:
             raise UsageError(
-                f"The manifest {file} cannot be read: {error}.",
-                "Use the version of overlaysync that wrote it, or choose another manifest.",
+                f"the manifest {file} cannot be read: {error}",
+                "use the version of overlaysync that wrote it, or choose another manifest",
             ) from error
 
     def list(self, repository_root: str | None = None) -> Records:
@@ -132,8 +132,8 @@ class ManifestStore:
             trouble = "names more than one manifest" if found else "names no manifest"
         candidates = ", ".join((found or list(files))[:_CANDIDATES_SHOWN])
         raise UsageError(
-            f"{json.dumps(reference)} {trouble}.",
-            f"Name one of these: {candidates}." if candidates else "Run overlaysync push first.",
+            f"{json.dumps(reference)} {trouble}",
+            f"name one of these: {candidates}" if candidates else "run overlaysync push first",
         )
 
 

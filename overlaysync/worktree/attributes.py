@@ -34,15 +34,15 @@ def _problem(path: RepoPath, attributes: dict[str, str], pointer: bool) -> Probl
     if pointer or conversion == "filter=lfs":
         return Problem(
             "lfs-pointer",
-            f"{path!r} is kept by Git LFS: one side is a pointer text and not the data.",
-            "Put the path back with 'git checkout', or rebuild the image with it.",
+            f"{path!r} is kept by Git LFS: one side is a pointer text and not the data",
+            "put the path back with 'git checkout', or rebuild the image with it",
             path,
         )
     if conversion:
         return Problem(
             "git-filter",
-            f"{path!r} has the attribute {conversion}, so its checkout differs from its blob.",
-            "Put the path back with 'git checkout', or rebuild the image with it.",
+            f"{path!r} has the attribute {conversion}, so its checkout differs from its blob",
+            "put the path back with 'git checkout', or rebuild the image with it",
             path,
         )
     return None

@@ -224,20 +224,20 @@ def _problem(path: RepoPath, error: MovingFileError | UnsafeNameError | OSError)
     if isinstance(error, MovingFileError):
         return Problem(
             "unstable-file",
-            f"{path!r} cannot be taken as it is: {error}.",
-            "Wait until whatever writes it is done, then run this again.",
+            f"{path!r} cannot be taken as it is: {error}",
+            "wait until whatever writes it is done, then run this again",
             path,
         )
     if isinstance(error, UnsafeNameError):
         return Problem(
             "unsafe-name",
-            f"HEAD holds {path!r}, which git itself would not check out; it was not looked at.",
-            "See what 'git fsck' says; do not trust this repository.",
+            f"HEAD holds {path!r}, which git itself would not check out; it was not looked at",
+            "see what 'git fsck' says; do not trust this repository",
             path,
         )
     return Problem(
         "unreadable-file",
-        f"{path!r} cannot be read: {error.strerror}.",
-        "Make the file and its directories readable for you, then run this again.",
+        f"{path!r} cannot be read: {error.strerror}",
+        "make the file and its directories readable for you, then run this again",
         path,
     )

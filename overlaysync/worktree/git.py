@@ -113,9 +113,11 @@ class Git:
             )
         except FileNotFoundError as error:
             if error.filename != "git":
-                raise UsageError(f"The directory {self.directory!r} is no longer there.") from error
+                raise UsageError(
+                    f"the directory {self.directory!r} is no longer there", "name a checkout with -C DIR"
+                ) from error
             raise UsageError(
-                "git is not installed, or not on PATH.", "Install git 2.31 or later, then run this again."
+                "git is not installed, or not on PATH", "install git 2.31 or later, then run this again"
             ) from error
 
 
@@ -146,16 +148,16 @@ def failure(directory: str, command: str, status: int, messages: str) -> Overlay
     words = " ".join(messages.split())[:600] or "git gave no reason"
     if "not a git repository" in words:
         return UsageError(
-            f"{directory!r} is not in a git repository ({words}).",
-            "Run from inside a checkout, or name one with -C DIR.",
+            f"{directory!r} is not in a git repository ({words})",
+            "run from inside a checkout, or name one with -C DIR",
         )
     if "dubious ownership" in words:
         return BaselineError(
             f"git refuses the repository because another user owns it: {words}",
-            "Run as the owner, or, if you trust the checkout, allow it yourself with "
-            "'git config --global --add safe.directory DIR'.",
+            "run as the owner, or, if you trust the checkout, allow it yourself with "
+            "'git config --global --add safe.directory DIR'",
         )
     return BaselineError(
         f"git {command} ended with exit status {status}: {words}",
-        f"See what 'git -C {directory} {command}' says, mend it, then run this again.",
+        f"see what 'git -C {directory} {command}' says, mend it, then run this again",
     )

@@ -33,7 +33,7 @@ def collisions(tree: dict[RepoPath, TreeEntry], changes: Iterable[Change]) -> li
 def _problem(path: RepoPath, other: RepoPath) -> Problem:
     return Problem(
         "case-collision",
-        f"{path!r} differs from {other!r} only in letter case.",
-        "Give it another name, or rebuild the image with it.",
+        f"{path!r} differs from {other!r} only in letter case",
+        "give it another name, or rebuild the image with it",
         path,
     )

@@ -95,8 +95,8 @@ def _unlisted(others: Answer) -> list[Problem]:
     return [
         Problem(
             "unreadable-file",
-            f"git could not look for new files everywhere: {line}.",
-            "Make the directory readable for you, or have an ignore rule name it, then run this again.",
+            f"git could not look for new files everywhere: {line}",
+            "make the directory readable for you, or have an ignore rule name it, then run this again",
         )
         for line in others.messages.splitlines()
         if "could not open directory" in line
@@ -138,7 +138,7 @@ def _submodule(outer: Subject, path: RepoPath, entry: TreeEntry) -> list[Change]
 def _unreadable_submodule(path: RepoPath, error: OverlaysyncError) -> Problem:
     return Problem(
         "unreadable-file",
-        f"The submodule {path!r} cannot be compared: {error.message}",
-        error.next_step or f"See what 'git -C {path} status' says.",
+        f"the submodule {path!r} cannot be compared: {error.message}",
+        error.next_step or f"see what 'git -C {path} status' says",
         path,
     )

@@ -57,7 +57,7 @@ class Objects:
     def _pieces(self, oid: ObjectId) -> Iterator[bytes]:
         """Must be read to the end: the rest would be taken for the next object's answer."""
         if not is_full_id(oid, self._object_format):
-            raise BaselineError(f"{oid!r} is not a full object id.")
+            raise BaselineError(f"{oid!r} is not a full object id")
         process = self._running()
         assert process.stdin is not None and process.stdout is not None  # noqa: S101 (told to mypy)
         with contextlib.suppress(BrokenPipeError):  # the answer is then empty
@@ -76,7 +76,7 @@ class Objects:
                 yield piece
         process.stdout.read(1)  # the line end after the object
         if kind != "blob":
-            raise BaselineError(f"Object {oid} is a {kind} where a blob was expected.")
+            raise BaselineError(f"object {oid} is a {kind} where a blob was expected")
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
@@ -87,8 +87,8 @@ class Objects:
         """git says missing; or it ended, as it does where a partial clone may not fetch."""
         self._stop()
         return BaselineError(
-            f"The repository does not hold the object {oid}.",
-            "See what 'git fsck' says; in a partial clone, 'git fetch --refetch --no-filter' gets it.",
+            f"the repository does not hold the object {oid}",
+            "see what 'git fsck' says; in a partial clone, 'git fetch --refetch --no-filter' gets it",
         )
 
     def close(self) -> None:

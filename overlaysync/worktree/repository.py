@@ -48,11 +48,11 @@ def locate(directory: str) -> Located:
         git, "--is-bare-repository", "--is-inside-git-dir", "--is-inside-work-tree", "--absolute-git-dir"
     )
     if inside_git == "true":
-        raise UsageError(f"{directory!r} is inside a git directory.", "Run from inside the checkout.")
+        raise UsageError(f"{directory!r} is inside a git directory", "run from inside the checkout")
     if bare == "true":
         raise UsageError(
-            f"{directory!r} is a bare repository, it holds no files to compare.",
-            "Run from inside a checkout of it; 'git worktree add' makes one.",
+            f"{directory!r} is a bare repository, it holds no files to compare",
+            "run from inside a checkout of it; 'git worktree add' makes one",
         )
     if inside_checkout != "true":
         raise _checked_out_elsewhere(directory)
@@ -73,15 +73,15 @@ def _lines(git: Git, *questions: str) -> list[str]:
     lines = git.run("rev-parse", *questions).text.splitlines()
     if len(lines) != len(questions):
         raise UsageError(
-            f"The path of the repository of {git.directory!r} holds a line break.", "Move the checkout."
+            f"the path of the repository of {git.directory!r} holds a line break", "move the checkout"
         )
     return lines
 
 
 def _checked_out_elsewhere(directory: str) -> UsageError:
     return UsageError(
-        f"The repository of {directory!r} has its checkout in another place (core.worktree).",
-        "Run from inside a checkout that holds its own .git; 'git worktree add' makes one.",
+        f"the repository of {directory!r} has its checkout in another place (core.worktree)",
+        "run from inside a checkout that holds its own .git; 'git worktree add' makes one",
     )
 
 
@@ -90,8 +90,8 @@ def refuse_unfinished(located: Located) -> None:
     for leftover, operation, remedy in _UNFINISHED:
         if os.path.lexists(encode(f"{located.git_directory}/{leftover}")):
             raise BaselineError(
-                f"A {operation} is in progress in {located.root!r}, so HEAD is not what was built from.",
-                f"End it with '{remedy}', then run this again.",
+                f"a {operation} is in progress in {located.root!r}, so HEAD is not what was built from",
+                f"end it with '{remedy}', then run this again",
             )
 
 
@@ -100,8 +100,8 @@ def refuse_unmerged(root: str, paths: tuple[str, ...]) -> None:
     if paths:
         names = ", ".join(repr(path) for path in paths[:3]) + (", …" if len(paths) > 3 else "")
         raise BaselineError(
-            f"The index of {root!r} holds unmerged paths: {names}.",
-            "Resolve them and 'git add' each, or 'git reset' them, then run this again.",
+            f"the index of {root!r} holds unmerged paths: {names}",
+            "resolve them and 'git add' each, or 'git reset' them, then run this again",
         )
 
 
@@ -110,8 +110,8 @@ def head_commit(git: Git) -> ObjectId:
     answer = git.run("rev-parse", "--quiet", "--verify", "HEAD^{commit}", expected=(0, 1))
     if answer.status:
         raise BaselineError(
-            f"The repository {git.directory!r} has no commit at HEAD: nothing can have been built from it.",
-            "Commit ('git commit'), or check a branch out that has commits ('git switch BRANCH').",
+            f"the repository {git.directory!r} has no commit at HEAD: nothing can have been built from it",
+            "commit ('git commit'), or check a branch out that has commits ('git switch BRANCH')",
         )
     return ObjectId(answer.text.strip())
 

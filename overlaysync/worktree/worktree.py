@@ -35,7 +35,7 @@ def open_worktree(directory: Path, cache_dir: Path | None = None) -> Worktree:
         BaselineError: no commit yet, an unfinished merge or the like, unmerged paths, or git refuses.
     """
     if not directory.is_dir():
-        raise UsageError(f"{str(directory)!r} is not a directory.", "Name a checkout with -C DIR.")
+        raise UsageError(f"{str(directory)!r} is not a directory", "name a checkout with -C DIR")
     located = locate(decode(os.fsencode(directory.absolute())))
     repository = describe(located)
     refuse_unfinished(located)
@@ -132,9 +132,9 @@ class Worktree:
         """The tree of a commit, by path. Raises BaselineError where the repository does not hold it."""
         if not self.has_commit(commit):
             raise BaselineError(
-                f"The repository does not hold the commit {commit}.",
-                f"Get it with 'git fetch {'--unshallow' if self.repository.shallow else '--all'}', or "
-                f"'git fetch REMOTE {commit}' where no branch has it.",
+                f"the repository does not hold the commit {commit}",
+                f"get it with 'git fetch {'--unshallow' if self.repository.shallow else '--all'}', or "
+                f"'git fetch REMOTE {commit}' where no branch has it",
             )
         return read_tree(self._git, commit)
 
@@ -157,6 +157,6 @@ class Worktree:
 
 def _changed(path: RepoPath) -> WorktreeChangedError:
     return WorktreeChangedError(
-        f"{path!r} vanished or changed after it was looked at; nothing of it was installed.",
-        "Let the editor or tool that writes it come to rest, then run this again.",
+        f"{path!r} vanished or changed after it was looked at; nothing of it was installed",
+        "let the editor or tool that writes it come to rest, then run this again",
     )

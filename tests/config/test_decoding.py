@@ -42,12 +42,12 @@ def test_an_unknown_key_names_file_key_and_what_is_allowed() -> None:
 def test_keys_of_a_package_beside_the_target_are_sent_to_their_table() -> None:
     error = refusal('target = "a"\ndistribution = "vllm"\n')
     assert "distribution: unknown key; allowed here: target, package" in str(error)
-    assert error.next_step == "Move it into a [[package]] table."
-    assert refusal('user = "a"', PROJECT).next_step == "Move it into a [[tool.overlaysync.package]] table."
+    assert error.next_step == "move it into a [[package]] table"
+    assert refusal('user = "a"', PROJECT).next_step == "move it into a [[tool.overlaysync.package]] table"
 
 
 def test_a_key_like_no_other() -> None:
-    assert refusal("zzz = 1").next_step == "Remove the key."
+    assert refusal("zzz = 1").next_step == "remove the key"
 
 
 def test_no_key_runs_anything_or_names_a_file_of_the_host() -> None:
@@ -91,7 +91,7 @@ def test_every_example_is_taken(key: str) -> None:
 def test_a_wrong_type_is_named_beside_what_is_expected(key: str, value: str, got: str) -> None:
     error = refusal(f"[[package]]\n{key} = {value}\n", PROJECT)
     assert f"tool.overlaysync.package[0].{key}: got {got}; expected {KEYS[key].allowed}" in str(error)
-    assert error.next_step == f"Write for example: {KEYS[key].example}"
+    assert error.next_step == f"write for example: {KEYS[key].example}"
 
 
 @pytest.mark.parametrize("key", ["image-commit", "generated", "not-built"])
@@ -104,7 +104,7 @@ def test_a_string_where_an_array_belongs(key: str) -> None:
 def test_package_is_an_array_of_tables(text: str) -> None:
     error = refusal(text, PROJECT)
     assert "expected an array of tables" in str(error)
-    assert error.next_step == "Write for example: [[tool.overlaysync.package]]"
+    assert error.next_step == "write for example: [[tool.overlaysync.package]]"
 
 
 ALLOWED = {

@@ -50,7 +50,7 @@ MANIFEST = Manifest(
     workload=WorkloadRecord(3, ("jupyter-lab",)),
     acknowledged=(Acknowledgement("binding", ("src/sample/ops.py",)),),
     not_packaged=(RepoPath("docs/conf.py"),),
-    left_out=(Problem("unproven-shipping", "Not proven.", "Add it to ships.", "src/sample/data.txt"),),
+    left_out=(Problem("unproven-shipping", "not proven", "add it to ships", "src/sample/data.txt"),),
     previous="20261129T161400.000Z-000000",
     previous_sha256=OLD,
     timings_ms={"total": 12.5},
@@ -62,7 +62,7 @@ RESULT = Result(
     exit_code=0,
     baseline=ResultBaseline(COMMIT, COMMIT, (Evidence("pep610", "direct_url.json"),), ResultContent(2, 2)),
     operations=(ResultOperation("add", "src/a.py", "/opt/venv/lib/a.py", "python", None, NEW, "new"),),
-    problems=(ResultProblem("drift", "a.py", "It differs.", None),),
+    problems=(ResultProblem("drift", "a.py", "it differs", None),),
     details={"anything": [1, None]},
 )
 

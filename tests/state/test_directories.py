@@ -36,7 +36,7 @@ def test_an_open_directory_is_closed_to_others() -> None:
 
 def test_what_cannot_be_made_ends_the_run_for_records_only(tmp_path: Path) -> None:
     (tmp_path / "deep").write_text("in the way")
-    with pytest.raises(UsageError, match="Records cannot be kept") as caught:
+    with pytest.raises(UsageError, match="records cannot be kept") as caught:
         state_directory()
     assert "XDG_STATE_HOME" in str(caught.value.next_step)
     assert cache_directory() is None

@@ -80,7 +80,7 @@ def test_a_manifest_from_somewhere_else_by_its_path(store: ManifestStore, tmp_pa
 def test_ambiguous_and_unknown_references_list_candidates(store: ManifestStore) -> None:
     error = refusal(store, "20261129")
     assert "more than one" in str(error)
-    assert error.next_step == f"Name one of these: {SECOND.id}, {FIRST.id}."
+    assert error.next_step == f"name one of these: {SECOND.id}, {FIRST.id}"
     assert OTHER.id in str(refusal(store, "ffff").next_step)
     assert "four characters" in str(refusal(store, "3f9"))
     assert "four characters" in str(refusal(store, ""))
@@ -90,8 +90,8 @@ def test_an_empty_store(tmp_path: Path) -> None:
     store = ManifestStore(tmp_path / "absent")
     assert store.list().manifests == ()
     assert store.latest("/home/dev/sample", "my-dev") is None
-    assert refusal(store, "latest").next_step == "Run overlaysync push first."
-    assert refusal(store, "abcd").next_step == "Run overlaysync push first."
+    assert refusal(store, "latest").next_step == "run overlaysync push first"
+    assert refusal(store, "abcd").next_step == "run overlaysync push first"
     assert not (tmp_path / "absent").exists()
 
 

@@ -194,7 +194,7 @@ def test_an_unfinished_operation(conflict: Repository, command: str, named: str,
     open_worktree(conflict.path).close()
     with pytest.raises(RuntimeError, match="exited 1"):
         conflict.git(*command.split())
-    with pytest.raises(BaselineError, match=f"A {named} is in progress") as caught:
+    with pytest.raises(BaselineError, match=f"a {named} is in progress") as caught:
         open_worktree(conflict.path)
     assert end in str(caught.value.next_step)
     conflict.git(*end.split()[1:])
@@ -205,7 +205,7 @@ def test_an_unfinished_am(conflict: Repository, tmp_path: Path) -> None:
     (tmp_path / "patch").write_bytes(conflict.git_bytes("format-patch", "--stdout", "main..side"))
     with pytest.raises(RuntimeError):
         conflict.git("am", str(tmp_path / "patch"))
-    with pytest.raises(BaselineError, match="A git am is in progress"):
+    with pytest.raises(BaselineError, match="a git am is in progress"):
         open_worktree(conflict.path)
 
 

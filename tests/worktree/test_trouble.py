@@ -146,7 +146,7 @@ def test_files_and_directories_that_cannot_be_read(unprivileged: Repository) -> 
     assert changed(snapshot) == ["modified p/b.py"]
     paths = ["p/a.py", "q/c.py", None, None]
     assert refused(snapshot) == [f"unreadable-file {path}" for path in paths]
-    assert "'p/a.py' cannot be read: Permission denied." in snapshot.problems[0].message
+    assert "'p/a.py' cannot be read: Permission denied" in snapshot.problems[0].message
     listings = [problem.message for problem in snapshot.problems[2:]]
     assert "could not open directory 'new/'" in min(listings)
     assert "could not open directory 'q/'" in max(listings)
