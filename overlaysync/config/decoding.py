@@ -13,7 +13,7 @@ from msgspec import Struct
 from packaging.utils import canonicalize_name
 
 from overlaysync.config.configuration import Document, PackageConfiguration
-from overlaysync.config.keys import FILE_PATTERNS, KEYS, key_name, shown
+from overlaysync.config.keys import FILE_PATTERNS, KEYS, key_name, shown, shown_path
 from overlaysync.errors import ConfigError
 
 _TYPE_ERROR = re.compile(r"got `(?P<got>\w+)`.* - at `\$\.(?P<key>.+)`", re.DOTALL)
@@ -35,7 +35,7 @@ class Origin(Struct, frozen=True):
 
     def error(self, key: str, trouble: str, next_step: str) -> ConfigError:
         """The error for one key, named as the file writes it."""
-        return ConfigError(f"{shown(str(self.file))}: {self.prefix}{key}: {trouble}.", next_step)
+        return ConfigError(f"{shown_path(self.file)}: {self.prefix}{key}: {trouble}", next_step)
 
     @property
     def package_header(self) -> str:
@@ -76,7 +76,7 @@ def check(document: Document, origin: Origin) -> None:
             raise origin.error(
                 where,
                 f"{shown(value)} is not allowed; expected {KEYS[key].allowed}",
-                f"Write for example: {origin.example(key)}",
+                f"write for example: {origin.example(key)}",
             )
     names: set[str] = set()
     for index, package in enumerate(document.package if len(document.package) > 1 else ()):
@@ -85,11 +85,11 @@ def check(document: Document, origin: Origin) -> None:
             raise origin.error(
                 where,
                 "is missing, which only a single package may leave out",
-                f"Write for example: {KEYS['distribution'].example}",
+                f"write for example: {KEYS['distribution'].example}",
             )
         name = canonicalize_name(package.distribution)
         if name in names:
-            raise origin.error(where, f"{shown(name)} has two tables", "Make them one table.")
+            raise origin.error(where, f"{shown(name)} has two tables", "make them one table")
         names.add(name)
 
 
@@ -100,13 +100,11 @@ def _refuse_unknown_keys(table: dict[str, Any], kind: type[Struct], where: str, 
             continue
         nearest = difflib.get_close_matches(key.replace("_", "-")[:80], allowed, n=1)
         if nearest:
-            next_step = f"Write {nearest[0]} if that is what is meant, or remove the key."
+            next_step = f"write {nearest[0]} if that is what is meant, or remove the key"
         elif key in KEYS:
-            next_step = (
-                f"Move it into a {origin.package_header} table." if not where else "Move it to the top."
-            )
+            next_step = f"move it into a {origin.package_header} table" if not where else "move it to the top"
         else:
-            next_step = "Remove the key."
+            next_step = "remove the key"
         raise origin.error(
             where + key_name(key), f"unknown key; allowed here: {', '.join(allowed)}", next_step
         )
@@ -116,13 +114,13 @@ def _type_error(message: str, origin: Origin) -> ConfigError:
     """msgspec's own error in TOML's words. Its path holds known keys only, the others are refused before."""
     found = _TYPE_ERROR.search(message)
     if found is None:
-        return origin.error("package", message, f"Write for example: {origin.package_header}")
+        return origin.error("package", message, f"write for example: {origin.package_header}")
     key = re.sub(r"\[\d+\]", "", found["key"]).rpartition(".")[2]
     got = _TYPES.get(found["got"], f"a {found['got']}")
     return origin.error(
         found["key"],
         f"got {got}; expected {KEYS[key].allowed}",
-        f"Write for example: {origin.example(key)}",
+        f"write for example: {origin.example(key)}",
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import tomli
 
-from overlaysync.config.keys import shown
+from overlaysync.config.keys import shown_path
 from overlaysync.errors import ConfigError
 
 MAXIMUM_SIZE = 1 << 20
@@ -27,30 +27,28 @@ def read(path: Path, *, within: Path | None) -> str | None:
     """
     if not os.path.lexists(path):
         return None
-    name = shown(str(path))
+    name = shown_path(path)
     try:
         real = path.resolve(strict=True)
         if within is not None and not real.is_relative_to(within.resolve()):
             raise ConfigError(
-                f"{name} is a link that leaves the worktree.",
-                "Put the file itself there, or name it with --config FILE.",
+                f"{name} is a link that leaves the worktree",
+                "put the file itself there, or name it with --config FILE",
             )
         status = real.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise ConfigError(f"{name} is no regular file.", "Put a regular file there, or remove it.")
+            raise ConfigError(f"{name} is no regular file", "put a regular file there, or remove it")
         with real.open("rb") as stream:
             content = stream.read(MAXIMUM_SIZE + 1)
     except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links, before Python 3.13
-        raise ConfigError(
-            f"{name} cannot be read: {error}.", "Check the file and its permissions."
-        ) from error
+        raise ConfigError(f"{name} cannot be read: {error}", "check the file and its permissions") from error
     if len(content) > MAXIMUM_SIZE:
-        raise ConfigError(f"{name} is larger than 1 MiB.", "Keep only the configuration in it.")
+        raise ConfigError(f"{name} is larger than 1 MiB", "keep only the configuration in it")
     try:
         return content.decode()
     except UnicodeDecodeError as error:
         raise ConfigError(
-            f"{name} is not UTF-8, first at byte {error.start}.", "Save the file as UTF-8."
+            f"{name} is not UTF-8, first at byte {error.start}", "save the file as UTF-8"
         ) from error
 
 
@@ -60,7 +58,7 @@ def parse(text: str, path: Path) -> dict[str, Any]:
         return tomli.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: also a number too long for Python
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise ConfigError(f"{shown(str(path))} is no valid TOML: {reason}.", "Correct that line.") from error
+        raise ConfigError(f"{shown_path(path)} is no valid TOML: {reason}", "correct that line") from error
 
 
 def table(document: dict[str, Any], *keys: str) -> dict[str, Any]:

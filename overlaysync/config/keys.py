@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import NamedTuple
 
 _CHARACTER = r"[^\x00-\x1f\x7f\ud800-\udfff]"  # no control characters, nothing that UTF-8 cannot carry
@@ -105,7 +106,16 @@ FILE_PATTERNS = ("generated", "ships", "not-shipped", "not-built")
 
 def shown(text: str) -> str:
     """A string of a configuration file on one short line, quoted, safe for a terminal."""
-    return json.dumps(text if len(text) <= 80 else text[:79] + "…", ensure_ascii=not text.isprintable())
+    return _quoted(text if len(text) <= 80 else text[:79] + "…")
+
+
+def shown_path(path: Path) -> str:
+    """The same for the path of a file, which is of use only as a whole."""
+    return _quoted(str(path))
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=not text.isprintable())
 
 
 def key_name(key: str) -> str:

@@ -14,7 +14,7 @@ from msgspec import structs
 from overlaysync.config import files
 from overlaysync.config.configuration import Configuration, Document, PackageConfiguration
 from overlaysync.config.decoding import Origin, decode
-from overlaysync.config.keys import KEYS, shown
+from overlaysync.config.keys import KEYS, shown_path
 from overlaysync.errors import ConfigError
 
 OWN_FILE = "overlaysync.toml"
@@ -68,11 +68,11 @@ def project_name(root: Path) -> str | None:
 def _named(file: Path) -> tuple[Origin, Document]:
     text = files.read(file, within=None)
     if text is None:
-        raise ConfigError(f"{shown(str(file))} is not there.", "Name an existing file with --config FILE.")
+        raise ConfigError(f"{shown_path(file)} is not there", "name an existing file with --config FILE")
     found = _project_table(file, text) if file.name == PROJECT_FILE else _own_table(file, text)
     if found is None:
         raise ConfigError(
-            f"{shown(str(file))} has no [tool.overlaysync] table.", "Add the table, or name another file."
+            f"{shown_path(file)} has no [tool.overlaysync] table", "add the table, or name another file"
         )
     return found
 
@@ -85,8 +85,8 @@ def _found(root: Path) -> tuple[Origin | None, Document]:
         return in_project or (None, Document())
     if in_project:
         raise ConfigError(
-            f"{shown(str(own))} and [tool.overlaysync] in {shown(str(project))} both configure it.",
-            "Keep one of them; the keys are the same.",
+            f"{shown_path(own)} and [tool.overlaysync] in {shown_path(project)} both configure it",
+            "keep one of them; the keys are the same",
         )
     return _own_table(own, own_text)
 
@@ -101,6 +101,6 @@ def _project_table(file: Path, text: str) -> tuple[Origin, Document] | None:
     if "overlaysync" not in tool:
         return None
     if not isinstance(tool["overlaysync"], dict):
-        raise Origin(file).error("tool.overlaysync", "expected a table", "Write it as [tool.overlaysync].")
+        raise Origin(file).error("tool.overlaysync", "expected a table", "write it as [tool.overlaysync]")
     origin = Origin(file, "tool.overlaysync.")
     return origin, decode(tool["overlaysync"], origin)

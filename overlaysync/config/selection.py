@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from msgspec import structs
 from packaging.utils import canonicalize_name
 
 from overlaysync.config.configuration import Configuration, PackageConfiguration
-from overlaysync.config.keys import KEYS, shown
+from overlaysync.config.keys import KEYS, shown, shown_path
 from overlaysync.errors import UsageError
 
 
@@ -25,13 +27,13 @@ def select(configuration: Configuration, distribution: str | None) -> PackageCon
         if len(packages) == 1:
             return packages[0]
         raise UsageError(
-            f"Several distributions are configured: {names}.", "Name one of them with --distribution NAME."
+            f"several distributions are configured: {names}", "name one of them with --distribution NAME"
         )
     form = KEYS["distribution"].value
     if form and not form.fullmatch(distribution):
         raise UsageError(
-            f"{shown(distribution)} is no name of a distribution.",
-            "Name it as `pip list` does in the target.",
+            f"{shown(distribution)} is no name of a distribution",
+            "name it as `pip list` does in the target",
         )
     wanted = canonicalize_name(distribution)
     for package in packages:
@@ -39,7 +41,8 @@ def select(configuration: Configuration, distribution: str | None) -> PackageCon
             return package
     if configuration.distribution_by_default:
         return structs.replace(packages[0], distribution=distribution)
+    place = shown_path(Path(configuration.file or ""))
     raise UsageError(
-        f"{shown(distribution)} is not configured in {shown(configuration.file or '')}; configured: {names}.",
-        "Name one of these with --distribution, or add a [[package]] table.",
+        f"{shown(distribution)} is not configured in {place}; configured: {names}",
+        "name one of these with --distribution, or add a [[package]] table",
     )

@@ -201,3 +201,10 @@ def test_messages_stay_on_one_line(tmp_path: Path) -> None:
     message = str(refusal(tmp_path))
     assert message.isprintable()
     assert "\\u001b[31m\\n" in message
+
+
+def test_a_file_is_named_whole_however_deep_it_lies(tmp_path: Path) -> None:
+    root = tmp_path / ("deep" * 25)
+    root.mkdir()
+    write(root / "overlaysync.toml", "broken")
+    assert str(root / "overlaysync.toml") in str(refusal(root))
