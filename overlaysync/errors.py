@@ -100,3 +100,51 @@ class InterruptedRunError(OverlaysyncError):
 
     exit_code = 130
     default_code = "interrupted"
+
+
+EXIT_CODES: dict[int, str] = {
+    0: "applied, or nothing to do",
+    1: "finished, with findings: drift, a stale process, something missing; with `--check`, changes pending",
+    2: "usage or configuration",
+    3: "refused: a change needs a rebuild, or is of a kind that cannot be overlaid",
+    4: "refused: the baseline is not equal, or not proven",
+    5: "refused: the target's content (original differs, new file exists, shadowed, mount, link, not "
+    "importable)",
+    6: "refused: a workload is running",
+    7: "the target is unreachable or unsuitable",
+    8: "failed while applying; rolled back, the target is as it was, or the message says what is not",
+    9: "another run holds the lock",
+    70: "a bug of ours; a report file is named",
+    130: "interrupted",
+}
+"""What each exit code tells a program; ``docs/exit-codes.md`` is made of it."""
+
+ERROR_CODES: dict[str, str] = {
+    "usage": "The command line, or the place it was called from, is wrong.",
+    "configuration": "A configuration file is wrong; the message names file, key and what is allowed.",
+    "no-target": "Neither the command line nor the configuration names a target.",
+    "unknown-target": "The words after `--container` name no target.",
+    "baseline": "The worktree cannot be a baseline at all: it has no commit, an unfinished merge or "
+    "rebase, or unmerged paths; git refuses it; or HEAD moved during the run.",
+    "target": "The target cannot be reached, or cannot be worked with.",
+    "no-engine": "The container engine's command is not installed, or the engine does not answer.",
+    "no-container": "The engine knows no container of that name.",
+    "target-stopped": "The container is not running.",
+    "target-paused": "The container is paused, so nothing can be proven in it.",
+    "no-python": "No Python can be started in the target.",
+    "python-too-old": "The Python that was started is older than the agent needs.",
+    "agent-lost": "The conversation with the agent broke off; what was not recorded is rolled back by the "
+    "agent itself, or at the next contact.",
+    "not-installed": "No Python of the target holds the distribution.",
+    "several-interpreters": "More than one Python of the target holds the distribution.",
+    "demo": "The demonstration lacks a part of this installation.",
+    "apply-failed": "Something failed while files were staged or put in place.",
+    "unstable-file": "A worktree file vanished or changed after it was looked at; nothing was installed.",
+    "read-back": "What was read back after applying is not what was to be put there.",
+    "unfinished": "Rolling back failed for some paths; the message says which, and where the originals are.",
+    "locked": "Another run works on the same target.",
+    "overlay-damaged": "Our own record in the target cannot be read, or a newer version wrote it.",
+    "internal": "A bug of ours; the message names a report file.",
+    "interrupted": "The user interrupted the run; what was not recorded is rolled back.",
+}
+"""Every code of an error; ``docs/problem-codes.md`` is made of it, and of ``model.problem``."""

@@ -136,11 +136,6 @@ PROBLEM_KINDS: dict[str, ProblemKind] = {
         "not proven whether it ships",
         "What ships at HEAD does not say whether a build would ship this new Python file.",
     ),
-    "new-top-level": ProblemKind(
-        3,
-        "new top-level name",
-        "The import system of the target does not know this name until the project is installed again.",
-    ),
     "unstable-file": ProblemKind(
         3,
         "file changes while it is read",
@@ -273,6 +268,12 @@ PROBLEM_KINDS: dict[str, ProblemKind] = {
         1,
         "another container than the one pushed to",
         "The name stands for a new container, or the overlay came with an image made from the old one.",
+    ),
+    # 1: findings of doctor
+    "missing": ProblemKind(
+        1,
+        "something is missing",
+        "This machine, or the target, lacks what a push needs; the message says what.",
     ),
     # 6: workload
     "workload": ProblemKind(
