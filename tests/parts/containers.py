@@ -28,6 +28,7 @@ class Entry(NamedTuple):
 READ_TREE = r"""
 import hashlib, json, os, stat, sys
 root, entries = sys.argv[1], {}
+device = os.lstat(root).st_dev
 def look(path):
     status = os.lstat(path)
     content = ""
@@ -42,7 +43,24 @@ look(root)
 for directory, directories, files in os.walk(root):
     for name in directories + files:
         look(os.path.join(directory, name))
+    directories[:] = [
+        name for name in directories if os.lstat(os.path.join(directory, name)).st_dev == device]
 print(json.dumps(entries))
+"""
+
+READ_STAMPS = r"""
+import json, os, sys
+root, stamps = sys.argv[1], {}
+device = os.lstat(root).st_dev
+for directory, directories, files in os.walk(root):
+    for name in directories + files:
+        path = os.path.join(directory, name)
+        status = os.lstat(path)
+        stamps[path] = [getattr(status, "st_" + field) for field in (
+            "mode", "uid", "gid", "ino", "nlink", "size", "mtime_ns", "ctime_ns")]
+    directories[:] = [
+        name for name in directories if os.lstat(os.path.join(directory, name)).st_dev == device]
+print(json.dumps(stamps))
 """
 
 WRITE_FILE = "import sys; open(sys.argv[1], 'wb').write(sys.stdin.buffer.read())"
@@ -85,7 +103,8 @@ class Container:
     def tree(self, path: str, *, times: bool = False) -> dict[str, Entry]:
         """Every path at and below ``path``, read by the container's own Python as root.
 
-        Keys are relative to ``path``, which itself is ``.``; equal trees are equal dictionaries.
+        Keys are relative to ``path``, which itself is ``.``; equal trees are equal dictionaries. What is
+        mounted below it (``/proc``, ``/sys``) is not entered.
         """
         reader = ("python3", "-I", "-S", "-B", "-c", READ_TREE, path)
         entries = json.loads(self.exec(*reader, user="0", check=True).stdout)
@@ -93,6 +112,16 @@ class Container:
             name: Entry(mode, uid, gid, content, time if times else None)
             for name, (mode, uid, gid, content, time) in entries.items()
         }
+
+    def stamps(self, path: str = "/") -> dict[str, list[int]]:
+        """What changes with any write: mode, owner, inode, size and times of every path below ``path``.
+
+        Far cheaper than ``tree``, since nothing is read: a write, rename, link or change of mode shows in the
+        time of the last status change, which no program can set.
+        """
+        reader = ("python3", "-I", "-S", "-B", "-c", READ_STAMPS, path)
+        stamps: dict[str, list[int]] = json.loads(self.exec(*reader, user="0", check=True).stdout)
+        return stamps
 
     def inspect(self) -> dict[str, object]:
         """The engine's record of this container."""
