@@ -5,71 +5,106 @@
 - ``transaction/``: journal and previous files of a transaction that is under way.
 """
 
+from __future__ import annotations
+
 import errno
 import fcntl
 import json
 import os
+import re
+import stat
 
-from overlaysync.agent.failure import Failure
-from overlaysync.agent.frames import to_path
+from overlaysync.agent.failure import Failure, reason
 from overlaysync.agent.inventory import read_small
-from overlaysync.agent.tree import join, split
+from overlaysync.agent.tree import Tree, join, split
+
+TYPE_CHECKING = False  # typing itself takes too long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 HOME = b".overlaysync"
 RECORD_LIMIT = 64 * 1024 * 1024
+NAME = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?\Z")  # PEP 503 and what older tools still write
+WRITABLE_BY_OTHERS = 0o022
 
 
-class Area(object):
+class Area:
     """The names in it, the lock over it, and its own files."""
 
-    def __init__(self, tree, distribution):
+    def __init__(self, tree: Tree, distribution: str) -> None:
+        if not NAME.match(distribution):
+            raise Failure("usage", "not the normalised name of a distribution: %.100r" % distribution)
         self.tree = tree
-        self.home = join(HOME, to_path(distribution))
+        self.home = join(HOME, distribution.encode("ascii"))
         self.manifest = join(self.home, b"manifest.json")
         self.originals = join(self.home, b"originals")
         self.transaction = join(self.home, b"transaction")
         self.journal = join(self.transaction, b"journal.json")
         self.previous = join(self.transaction, b"previous")
 
-    def lock(self):
+    def lock(self) -> None:
         """Takes the kernel's lock on the install root; it goes with the process, so it is never stale."""
+        where = os.fsdecode(self.tree.root)
         try:
             fcntl.flock(self.tree.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            raise Failure("locked", "another run of overlaysync is at work in %s" % where)
+        except OSError as error:
             raise Failure(
-                "locked", "another run of overlaysync is at work in %s" % os.fsdecode(self.tree.root)
+                "root", "%s cannot be locked (%s): use a local file system" % (where, reason(error))
             )
 
-    def read(self, path):
+    def check(self) -> None:
+        """What stands in the area is carried out, so nobody with fewer rights may have put it there.
+
+        Raises Failure("damaged").
+        """
+        trusted = (0, os.geteuid(), os.fstat(self.tree.handle).st_uid)
+        for path in (HOME, self.home, self.transaction):
+            status = self.tree.status(path)
+            if status is None:
+                return
+            where = os.fsdecode(os.path.join(self.tree.root, path))
+            if not stat.S_ISDIR(status.st_mode):
+                raise Failure("damaged", "%s is no directory, so it is not ours" % where)
+            if status.st_uid not in trusted:
+                raise Failure(
+                    "damaged", "%s belongs to uid %d, who does not own the root" % (where, status.st_uid)
+                )
+
+    def make(self) -> None:
+        """Makes the directories of a transaction; only their owner may write there."""
+        self.tree.make_directories(self.previous, without=WRITABLE_BY_OTHERS)
+
+    def read(self, path: bytes) -> tuple[str | None, dict[str, Any] | None]:
         """One of our JSON records as (text, object), or (None, None). Raises Failure("damaged")."""
         if self.tree.status(path) is None:
             return None, None
+        where = os.fsdecode(os.path.join(self.tree.root, path))
         content = read_small(self.tree, path, RECORD_LIMIT)
+        if content is None:
+            raise Failure("damaged", "the record %s is no regular file, or too large" % where)
         try:
             text = content.decode("ascii")
             record = json.loads(text)
-            if not isinstance(record, dict):
-                raise ValueError("no object")
-            return text, record
-        except (AttributeError, ValueError, RecursionError) as error:
-            where = os.fsdecode(os.path.join(self.tree.root, path))
+        except (ValueError, RecursionError) as error:
             raise Failure("damaged", "the record %s cannot be read: %s" % (where, error))
+        if not isinstance(record, dict):
+            raise Failure("damaged", "the record %s holds no object" % where)
+        return text, record
 
-    def write(self, path, text):
+    def write(self, path: bytes, text: str) -> None:
         """Puts one of our records in place: temporary file, fsync, rename, fsync of the directory."""
-        directory, name = split(path)
-        temporary = name + b".new"
-        self.tree.remove(join(directory, temporary))
-        handle = self.tree.directory(directory)
-        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644, dir_fd=handle)
-        with os.fdopen(file, "wb") as stream:
+        self.tree.remove(_new(path))
+        with os.fdopen(self.tree.create(_new(path)), "wb") as stream:
             stream.write(text.encode("ascii"))
             stream.flush()
+            os.fchmod(stream.fileno(), 0o644)
             os.fsync(stream.fileno())
-        os.rename(temporary, name, src_dir_fd=handle, dst_dir_fd=handle)
-        os.fsync(handle)
+        self.tree.move(_new(path), path)
+        os.fsync(self.tree.directory(split(path)[0]))
 
-    def remove_tree(self, path):
+    def remove_tree(self, path: bytes) -> None:
         """Removes a directory of ours with all that is in it."""
         if self.tree.status(path) is None:
             return
@@ -81,21 +116,27 @@ class Area(object):
                 self.tree.remove(item)
         self.tree.remove_directory(path)
 
-    def prune(self, path):
-        """Removes the empty directories at and below ``path``."""
-        for name in self.tree.names(path):
-            item = join(path, name)
-            if self.tree.is_directory(item):
-                self.prune(item)
-        if self.tree.is_directory(path) and not self.tree.names(path):
-            self.tree.remove_directory(path)
-
-    def leave(self):
+    def leave(self) -> None:
         """Takes our directories away where nothing of ours is left in them."""
-        self.prune(self.originals)
+        self.tree.remove(_new(self.manifest))
+        self._prune(self.originals)
         for path in (self.home, HOME):
             try:
                 self.tree.remove_directory(path)
             except OSError as error:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
                     raise
+
+    def _prune(self, path: bytes) -> None:
+        """Removes the empty directories at and below ``path``."""
+        for name in self.tree.names(path):
+            item = join(path, name)
+            if self.tree.is_directory(item):
+                self._prune(item)
+        if self.tree.is_directory(path) and not self.tree.names(path):
+            self.tree.remove_directory(path)
+
+
+def _new(path: bytes) -> bytes:
+    """The name of a record while it is written."""
+    return path + b".new"

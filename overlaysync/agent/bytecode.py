@@ -1,13 +1,15 @@
 """Bytecode: every file that an interpreter could accept for a source (PEP 3147, PEP 488, PEP 552)."""
 
+from __future__ import annotations
+
 import os
 
-from overlaysync.agent.tree import join, split
+from overlaysync.agent.tree import Tree, join, split
 
 CACHE = b"__pycache__"
 
 
-def beside(tree, path):
+def beside(tree: Tree, path: bytes) -> list[bytes]:
     """Bytecode files of the source ``path`` in the tree: all tags and levels, and the legacy place.
 
     Every file of the stem counts, whichever interpreter wrote it and however it is validated: an
@@ -17,35 +19,45 @@ def beside(tree, path):
     if not name.endswith(b".py"):
         return []
     stem = name[:-3]
-    cache = join(directory, CACHE)
-    found = [
-        join(cache, other)
-        for other in tree.names(cache)
-        if other.startswith(stem + b".") and other.endswith((b".pyc", b".pyo"))
-    ]
     legacy = (stem + b".pyc", stem + b".pyo")
+    found = _of_stem(tree, join(directory, CACHE), stem)
     found.extend(join(directory, other) for other in tree.names(directory) if other in legacy)
     return found
 
 
-def drop_prefixed(root, path, prefix):
-    """Removes bytecode of ``path`` below a ``PYTHONPYCACHEPREFIX``; returns the absolute paths removed.
+def _of_stem(tree: Tree, directory: bytes, stem: bytes) -> list[bytes]:
+    return [
+        join(directory, other)
+        for other in tree.names(directory)
+        if other.startswith(stem + b".") and other.endswith((b".pyc", b".pyo"))
+    ]
 
-    The prefix directory mirrors absolute source paths; files there are caches of nobody's making but the
-    interpreter's, and are not kept.
+
+def drop_empty_cache(tree: Tree, directory: bytes) -> None:
+    """Removes the ``__pycache__`` of a directory when nothing is in it."""
+    cache = join(directory, CACHE)
+    if tree.is_directory(cache) and not tree.names(cache):
+        tree.remove_directory(cache)
+
+
+def drop_prefixed(prefix: bytes, roots: list[bytes], paths: list[bytes]) -> dict[bytes, list[bytes]]:
+    """Removes bytecode of ``paths`` below a ``PYTHONPYCACHEPREFIX``; absolute paths removed, by source.
+
+    The prefix mirrors the sources' absolute paths, spelled as the search path spells them: ``roots`` are the
+    spellings of the install root. What lies there is nobody's but the interpreter's, and is not kept.
     """
-    directory, name = split(path)
-    if not name.endswith(b".py"):
-        return []
-    mirrored = os.path.join(prefix, root.lstrip(b"/"), directory)
-    removed = []
+    removed: dict[bytes, list[bytes]] = {}
+    if not os.path.isdir(prefix):
+        return removed
+    tree = Tree(os.path.realpath(prefix))
     try:
-        names = os.listdir(mirrored)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    for other in names:
-        if other.startswith(name[:-3] + b".") and other.endswith(b".pyc"):
-            target = os.path.join(mirrored, other)
-            os.unlink(target)
-            removed.append(target)
+        for path in paths:
+            directory, name = split(path)
+            for root in roots if name.endswith(b".py") else ():
+                mirrored = os.path.normpath(os.path.join(root, directory)).strip(b"/")
+                for item in _of_stem(tree, mirrored, name[:-3]):
+                    tree.remove(item)
+                    removed.setdefault(path, []).append(os.path.join(prefix, item))
+    finally:
+        tree.close()
     return removed

@@ -1,5 +1,7 @@
 """What a request answers when it cannot be done."""
 
+from __future__ import annotations
+
 
 class Failure(Exception):
     """A request failed for a reason that the host knows how to explain.
@@ -8,8 +10,13 @@ class Failure(Exception):
     installed path in trouble, where there is one.
     """
 
-    def __init__(self, kind, message, path=None):
-        Exception.__init__(self, message)
+    def __init__(self, kind: str, message: str, path: str | None = None) -> None:
+        super().__init__(message)
         self.kind = kind
         self.message = message
         self.path = path
+
+
+def reason(error: OSError) -> str:
+    """What the operating system said, without the path."""
+    return error.strerror or str(error)

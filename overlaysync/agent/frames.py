@@ -5,13 +5,23 @@ travel as JSON strings whose undecodable bytes are lone surrogates (UTF-8 with `
 whatever the locale of either side.
 """
 
+from __future__ import annotations
+
 import json
 import struct
+
+TYPE_CHECKING = False  # typing itself takes too long to import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Receive = Callable[[int], bytes]
 
 MAGIC = b"OVS1"
 PROTOCOL = 1
 HEADER_LIMIT = 64 * 1024 * 1024
 BODY_LIMIT = 1024 * 1024
+DIGITS_LIMIT = 40  # no number of ours is longer; int() of an endless one takes hours before Python 3.10.7
 PREFIX = struct.Struct(">4sII")
 
 
@@ -19,17 +29,17 @@ class FrameError(Exception):
     """What was read is no frame of ours, or is larger than allowed."""
 
 
-def to_path(text):
-    """A wire string as the bytes of a path."""
+def to_path(text: str) -> bytes:
+    """A wire string as the bytes of a path. Raises UnicodeEncodeError for what is none."""
     return text.encode("utf-8", "surrogateescape")
 
 
-def to_text(path):
+def to_text(path: bytes) -> str:
     """The bytes of a path as a wire string."""
     return path.decode("utf-8", "surrogateescape")
 
 
-def encode(header, body=b""):
+def encode(header: dict[str, Any], body: bytes = b"") -> bytes:
     """A header (JSON object) and a body (at most BODY_LIMIT bytes) as the bytes of one frame."""
     head = json.dumps(header, separators=(",", ":")).encode("ascii")
     if len(head) > HEADER_LIMIT or len(body) > BODY_LIMIT:
@@ -37,15 +47,17 @@ def encode(header, body=b""):
     return PREFIX.pack(MAGIC, len(head), len(body)) + head + body
 
 
-def read(receive):
+def read(receive: Receive) -> tuple[dict[str, Any], bytes] | None:
     """The next (header, body), or None at the end of the stream.
 
     ``receive(size)`` returns between 1 and ``size`` bytes, or b"" at the end. Raises FrameError for anything
     that is not a whole frame within the limits.
     """
-    first = _exactly(receive, PREFIX.size, at_start=True)
-    if first is None:
+    first = _exactly(receive, PREFIX.size)
+    if not first:
         return None
+    if len(first) < PREFIX.size:
+        raise FrameError("the stream ended inside a frame")
     magic, head_length, body_length = PREFIX.unpack(first)
     if magic != MAGIC:
         raise FrameError("not a frame: %r" % first)
@@ -53,8 +65,10 @@ def read(receive):
         raise FrameError("frame too large: header %d bytes, body %d bytes" % (head_length, body_length))
     head = _exactly(receive, head_length)
     body = _exactly(receive, body_length)
+    if len(head) + len(body) < head_length + body_length:
+        raise FrameError("the stream ended inside a frame")
     try:
-        header = json.loads(head.decode("ascii"))
+        header = json.loads(head.decode("ascii"), parse_int=_number)
     except (ValueError, RecursionError) as error:
         raise FrameError("frame header is not JSON: %s" % error) from None
     if not isinstance(header, dict):
@@ -62,15 +76,19 @@ def read(receive):
     return header, body
 
 
-def _exactly(receive, size, at_start=False):
+def _exactly(receive: Receive, size: int) -> bytes:
+    """``size`` bytes, or fewer where the stream ends before."""
     pieces = []
-    missing = size
-    while missing:
-        piece = receive(missing)
+    while size:
+        piece = receive(size)
         if not piece:
-            if at_start and missing == size:
-                return None
-            raise FrameError("the stream ended inside a frame")
+            break
         pieces.append(piece)
-        missing -= len(piece)
+        size -= len(piece)
     return b"".join(pieces)
+
+
+def _number(digits: str) -> int:
+    if len(digits) > DIGITS_LIMIT:
+        raise ValueError("a number of %d digits" % len(digits))
+    return int(digits)

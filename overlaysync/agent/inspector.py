@@ -1,9 +1,11 @@
 """Runs in a fresh interpreter of the target: what it would import, without importing anything.
 
-Started as ``PYTHON -c SOURCE HANDLE`` with the workload's environment, user and directory; reads one JSON
-request from stdin and writes one JSON answer to the inherited handle, so that what start-up hooks print does
-no harm. Site processing and start-up hooks run as they would for the workload.
+Started by ``interpreters.STARTER`` with the workload's environment, user and directory; question and answer
+go through inherited handles, so that what start-up hooks read or print does no harm. Site processing and
+start-up hooks run as they would for the workload.
 """
+
+from __future__ import annotations
 
 import sys
 
@@ -15,23 +17,34 @@ import re  # noqa: E402
 
 sys.path[:0] = _first
 
+TYPE_CHECKING = False  # typing itself takes too long to import
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from importlib.machinery import ModuleSpec
+    from typing import Any
 
-def _text(value):
+
+def _text(value: object) -> str | None:
     return os.fsencode(value).decode("utf-8", "surrogateescape") if isinstance(value, str) else None
 
 
-def _native(value):
+def _native(value: str) -> str:
     return os.fsdecode(value.encode("utf-8", "surrogateescape"))
 
 
-def _canonical(name):
+def _search_path() -> list[str]:
+    return [entry for entry in sys.path if isinstance(entry, str)]  # the import system skips others too
+
+
+def _canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()  # PEP 503
 
 
-def _distributions(wanted):
-    """Every copy of the project on the search path, first found first."""
-    found, seen = [], set()
-    for entry in sys.path:
+def _distributions(wanted: str) -> list[tuple[str, dict[str, Any]]]:
+    """Every copy of the project on the search path, first found first: (its dist-info, description)."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    seen = set()
+    for entry in _search_path():
         directory = os.path.realpath(entry or os.getcwd())
         if directory in seen or not os.path.isdir(directory):
             continue
@@ -45,16 +58,17 @@ def _distributions(wanted):
                 r"(.+?)(?:-([^-]+)(?:-py[\d.]+)?(?:-[^-]+)?)?\.(dist-info|egg-info|egg-link|egg)$", name
             )
             if match and _canonical(match.group(1)) == wanted:
-                found.append(_distribution(directory, name, match.group(2), match.group(3)))
+                description = _distribution(directory, name, match.group(2), match.group(3))
+                found.append((os.path.join(directory, name), description))
     return found
 
 
-def _distribution(root, metadata, version, form):
-    direct_url = _read(os.path.join(root, metadata, "direct_url.json"))
+def _distribution(root: str, metadata: str, version: str | None, form: str) -> dict[str, Any]:
+    direct_url = _read(os.path.join(root, metadata, "direct_url.json"), 65536)
     editable = form == "egg-link"
     try:
         editable = editable or bool(json.loads(direct_url or "{}").get("dir_info", {}).get("editable"))
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         pass
     return {
         "root": _text(root),
@@ -66,42 +80,59 @@ def _distribution(root, metadata, version, form):
     }
 
 
-def _read(path):
+def _read(path: str, limit: int = -1) -> str | None:
     try:
-        with open(path, encoding="utf-8", errors="replace") as stream:
-            return stream.read(65536)
+        with open(path, encoding="utf-8", errors="replace", opener=_never_waiting) as stream:
+            return stream.read(limit)
     except OSError:
         return None
 
 
-def _spec(name, path):
+def _never_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)  # a FIFO would wait for its writer
+
+
+def _find(name: str, path: Iterable[str] | None) -> ModuleSpec | None:
     """The spec of one name by the meta path finders; a module that a start-up hook loaded has its own."""
-    loaded = sys.modules.get(name)
-    if loaded is not None and getattr(loaded, "__spec__", None) is not None:
-        return loaded.__spec__
-    for finder in sys.meta_path:
+    spec: ModuleSpec | None = getattr(sys.modules.get(name), "__spec__", None)
+    for finder in sys.meta_path if spec is None else ():
         find = getattr(finder, "find_spec", None)
         spec = find(name, path, None) if find else None
         if spec is not None:
-            return spec
-    return None
+            break
+    return spec
 
 
-def resolve(module):
-    """Follows a dotted name from package to package; nothing of the package is executed."""
-    row = {"module": _text(module)}
+def _follow(module: str) -> ModuleSpec | None:
+    """The spec of a dotted name, from package to package; nothing of the packages is executed."""
+    spec: ModuleSpec | None = None
+    path: Iterable[str] | None = None
+    parts = module.split(".")
+    for depth in range(1, len(parts) + 1):
+        name = ".".join(parts[:depth])
+        spec = _find(name, path)
+        if spec is None:
+            return None
+        path = getattr(sys.modules.get(name), "__path__", spec.submodule_search_locations)
+        if path is None and depth < len(parts):
+            return None
+        if path is not None and name not in sys.modules:
+            # a namespace package looks its parent up there; this stands in for it, empty
+            module_type: Any = type(sys)
+            stand_in = sys.modules[name] = module_type(name)
+            stand_in.__path__, stand_in.__spec__ = path, spec
+    return spec
+
+
+def resolve(module: str) -> dict[str, Any]:
+    """What a dotted name resolves to, as the host's ``Resolution``."""
+    row: dict[str, Any] = {"module": _text(module)}
     try:
-        spec, path = None, None
-        parts = module.split(".")
-        for depth in range(1, len(parts) + 1):
-            spec = _spec(".".join(parts[:depth]), path)
-            if spec is None:
-                return row
-            path = spec.submodule_search_locations
-            if path is None and depth < len(parts):
-                return row
-        row["origin"] = _text(_real_place(spec.origin)) if spec.has_location else None
-        row["locations"] = [_text(os.path.realpath(item)) for item in path or ()]
+        spec = _follow(module)
+        if spec is None:
+            return row
+        row["origin"] = _text(_real_place(spec.origin)) if spec.has_location and spec.origin else None
+        row["locations"] = [_text(os.path.realpath(item)) for item in spec.submodule_search_locations or ()]
         row["loader"] = type(spec.loader).__name__ if spec.loader is not None else None
         if row["loader"] == "SourceFileLoader":
             row["runs_source"] = _runs_source(spec, module)
@@ -110,88 +141,75 @@ def resolve(module):
     return row
 
 
-def _real_place(path):
+def _real_place(path: str) -> str:
     """The path with the links of its directory resolved; a file that is itself a link keeps its name."""
     return os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
 
 
-def _runs_source(spec, module):
+def _runs_source(spec: Any, module: str) -> bool:
     """Whether the code that the loader would run (from bytecode, where it accepts some) is the source's."""
-    with open(spec.origin, "rb") as stream:
+    with open(spec.origin, "rb", opener=_never_waiting) as stream:
         source = stream.read()
     expected = compile(source, spec.origin, "exec", dont_inherit=True)
-    return spec.loader.get_code(module) == expected
+    return bool(spec.loader.get_code(module) == expected)
 
 
-def _printable(error):
+def _printable(error: Exception) -> str:
     return str(error).encode("ascii", "backslashreplace").decode("ascii")[:500]
 
 
-def _top_level(distribution):
+def _top_level(dist_info: str) -> list[str]:
     """Import names of a distribution, by its RECORD."""
-    record = _read_all(
-        os.path.join(_native(distribution["root"]), _native(distribution["metadata"]), "RECORD")
-    )
     names = set()
-    for line in record.splitlines():
+    for line in (_read(os.path.join(dist_info, "RECORD")) or "").splitlines():
         first, _, rest = line.split(",", 1)[0].strip('"').partition("/")
-        if rest and re.match(r"[^\W\d]\w*$", first):
+        if rest and first.isidentifier():
             names.add(first)
         elif not rest and first.endswith(".py") and first[:-3].isidentifier():
             names.add(first[:-3])
     return sorted(names - {"__pycache__"})
 
 
-def _read_all(path):
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as stream:
-            return stream.read()
-    except OSError:
-        return ""
-
-
-def survey(request):
+def survey(request: dict[str, Any]) -> dict[str, Any]:
+    """What this interpreter is, and which copies of the distribution it sees: the host's ``Interpreter``."""
     import site
     from importlib import machinery
 
     found = _distributions(_canonical(request["distribution"]))
-    usable = [item for item in found if item["form"] == "dist-info"]
+    usable = [dist_info for dist_info, item in found if item["form"] == "dist-info"]
+    prefix = sys.pycache_prefix
     return {
         "real": _text(os.path.realpath(sys.executable or "")),
         "prefix": _text(sys.prefix),
         "version": ".".join(str(part) for part in sys.version_info[:3]),
         "cache_tag": sys.implementation.cache_tag,
         "extension_suffixes": list(machinery.EXTENSION_SUFFIXES),
-        "pycache_prefix": _text(sys.pycache_prefix),
-        "search_path": [_text(entry) for entry in sys.path],
-        "finders": [getattr(finder, "__name__", type(finder).__name__) for finder in sys.meta_path],
+        "pycache_prefix": _text(os.path.abspath(prefix)) if prefix is not None else None,
+        "search_path": [_text(entry) for entry in _search_path()],
+        "finders": [str(getattr(finder, "__name__", type(finder).__name__)) for finder in sys.meta_path],
         "user_site": _text(site.USER_SITE),
         "user_site_enabled": bool(site.ENABLE_USER_SITE),
         "uid": os.getuid(),
-        "distributions": found,
+        "distributions": [item for _, item in found],
         "packages": [resolve(name) for name in _top_level(usable[0])] if usable else [],
     }
 
 
-def read_back(request):
+def read_back(request: dict[str, Any]) -> dict[str, Any]:
     """Resolves modules, and reads other files, as the user of this process."""
     unreadable = []
     for path in request["files"]:
         try:
-            with open(_native(path), "rb") as stream:
+            with open(_native(path), "rb", opener=_never_waiting) as stream:
                 stream.read(1)
         except OSError as error:
             unreadable.append([path, error.strerror or "cannot be read"])
     return {"modules": [resolve(_native(name)) for name in request["modules"]], "unreadable": unreadable}
 
 
-def main():
-    sys.dont_write_bytecode = True
-    request = json.loads(sys.stdin.read())
-    answer = {"survey": survey, "read_back": read_back}[request["do"]](request)
-    with os.fdopen(int(sys.argv[1]), "wb") as stream:
-        stream.write(json.dumps(answer).encode("ascii"))
-
-
-if __name__ == "__main__":
-    main()
+def main(question: bytes, answer: int) -> None:
+    """Answers one JSON request as one line of JSON on an inherited handle."""
+    request = json.loads(question.decode("ascii"))
+    content = {"survey": survey, "read_back": read_back}[request["do"]](request)
+    with os.fdopen(answer, "wb") as stream:
+        stream.write(json.dumps(content).encode("ascii") + b"\n")

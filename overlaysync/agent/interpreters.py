@@ -1,65 +1,67 @@
 """Finds the Pythons of the target and asks each, in a fresh process, what it would import."""
 
-import glob
+from __future__ import annotations
+
 import grp
-import json
 import os
 import pwd
 import re
-import select
-import signal
-import subprocess
 import sys
 import time
 
-from overlaysync.agent import inspector
 from overlaysync.agent.failure import Failure
+from overlaysync.agent.frames import to_text
+from overlaysync.agent.inspection import Inspection
+from overlaysync.agent.request import Request
 
-ANSWER_LIMIT = 64 * 1024 * 1024
-PATIENCE = 120.0  # seconds; start-up hooks of large installations can take many
-NAME = re.compile(r"python(\d(\.\d+)?)?$")
+TYPE_CHECKING = False  # typing itself takes too long to import
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+NAME = re.compile(rb"python(\d(\.\d+t?)?)?\Z")
 USUAL_DIRECTORIES = (
-    "/usr/local/bin",
-    "/usr/bin",
-    "/opt/*/bin",
-    "/opt/conda/envs/*/bin",
-    "/venv*/bin",
-    "/.venv/bin",
-    "/app/.venv/bin",
-    "/app/venv/bin",
-    "/workspace/.venv/bin",
-    "/workspace/venv/bin",
-    "/root/.venv/bin",
-    "/root/venv/bin",
-    "/root/miniconda3/bin",
-    "/root/miniconda3/envs/*/bin",
-    "/home/*/.venv/bin",
-    "/home/*/venv/bin",
-    "/home/*/miniconda3/bin",
+    b"/usr/local/bin",
+    b"/usr/bin",
+    b"/opt/*/bin",
+    b"/opt/conda/envs/*/bin",
+    b"/venv*/bin",
+    b"/.venv/bin",
+    b"/app/.venv/bin",
+    b"/app/venv/bin",
+    b"/workspace/.venv/bin",
+    b"/workspace/venv/bin",
+    b"/root/.venv/bin",
+    b"/root/venv/bin",
+    b"/root/miniconda3/bin",
+    b"/root/miniconda3/envs/*/bin",
+    b"/home/*/.venv/bin",
+    b"/home/*/venv/bin",
+    b"/home/*/miniconda3/bin",
 )
 
 
-class Setting(object):
+class Setting:
     """How a workload would be started: environment, directory and user (see the host's ``model.target``)."""
 
-    def __init__(self, request):
-        self.directory = request.get("working_directory") or "/"
-        self.uid, self.gid, self.groups, home = _user(request.get("user") or "")
-        self.environment = dict(os.environ)
-        self.environment.pop("HOME", None)  # that of the user who writes, maybe not the workload's
-        self.environment.update(request.get("environment") or {})
-        self.environment.setdefault("HOME", home)
+    def __init__(self, request: Request) -> None:
+        self.directory = request.optional_path("working_directory") or b"/"
+        self.uid, self.gid, self.groups, home = _user(request.optional_text("user") or "")
+        self.environment = dict(os.environb)
+        self.environment.pop(b"HOME", None)  # that of the user who writes, maybe not the workload's
+        self.environment.update(request.variables("environment"))
+        self.environment.setdefault(b"HOME", os.fsencode(home))
 
-    def become(self):
+    def become(self) -> None:
         """Runs in the child before the interpreter: takes the workload's user, where that is another one."""
-        if os.geteuid() == 0 and self.uid != os.geteuid():
+        if os.geteuid() == 0 and (self.uid, self.gid) != (os.geteuid(), os.getegid()):
             os.setgroups(self.groups)
             os.setgid(self.gid)
             os.setuid(self.uid)
         os.chdir(self.directory)
 
 
-def _user(text):
+def _user(text: str) -> tuple[int, int, list[int], str]:
     """(uid, gid, groups, home) of ``name``, ``uid`` or either with ``:group``; the running user for ""."""
     if not text or os.geteuid() != 0:
         try:
@@ -72,43 +74,58 @@ def _user(text):
         entry = pwd.getpwuid(int(name)) if name.isdigit() else pwd.getpwnam(name)
         uid, gid, home = entry.pw_uid, entry.pw_gid, entry.pw_dir
         groups = os.getgrouplist(entry.pw_name, gid)
-    except KeyError:
+    except (KeyError, OverflowError):
         if not name.isdigit():
             raise Failure("interpreter", "the target has no user named %r" % name)
         uid, gid, home, groups = int(name), 0, "/", []
-    if group:
-        gid = int(group) if group.isdigit() else grp.getgrnam(group).gr_gid
+    try:
+        if group:
+            gid = int(group) if group.isdigit() else grp.getgrnam(group).gr_gid
+    except KeyError:
+        raise Failure("interpreter", "the target has no group named %r" % group)
     return uid, gid, groups, home
 
 
-def candidates(setting, hints):
-    """Paths of Pythons worth asking, one for each (real file, prefix)."""
-    directories = setting.environment.get("PATH", os.defpath).split(os.pathsep)
-    for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+def candidates(setting: Setting, hints: Sequence[bytes]) -> list[bytes]:
+    """Paths of Pythons worth asking, one for each (real file, prefix).
+
+    ``hints`` are programs that may be Pythons; what is not named like one is never started.
+    """
+    directories = setting.environment.get(b"PATH", os.fsencode(os.defpath)).split(b":")
+    for name in (b"VIRTUAL_ENV", b"CONDA_PREFIX"):
         if setting.environment.get(name):
-            directories.append(os.path.join(setting.environment[name], "bin"))
-    directories.append(os.path.join(setting.directory, ".venv", "bin"))
+            directories.append(os.path.join(setting.environment[name], b"bin"))
+    directories.append(os.path.join(setting.directory, b".venv", b"bin"))
     for pattern in USUAL_DIRECTORIES:
-        directories.extend(sorted(glob.glob(pattern)))
-    paths = list(hints) + [sys.executable]
+        directories.extend(_expanded(pattern))
+    paths = [*hints, os.fsencode(sys.executable or "")]
     for directory in directories:
         if os.path.isabs(directory):
-            paths.extend(os.path.join(directory, name) for name in _pythons(directory))
-    chosen = {}
+            paths.extend(os.path.join(directory, name) for name in _names(directory))
+    chosen: dict[tuple[bytes, bytes], bytes] = {}
     for path in paths:
-        if path and os.access(path, os.X_OK) and os.path.isfile(path):
+        if NAME.match(os.path.basename(path)) and os.access(path, os.X_OK) and os.path.isfile(path):
             chosen.setdefault((os.path.realpath(path), prefix_of(path)), path)
     return list(chosen.values())
 
 
-def _pythons(directory):
+def _names(directory: bytes) -> list[bytes]:
     try:
-        return sorted(name for name in os.listdir(directory) if NAME.match(name))
+        return sorted(os.listdir(directory))
     except OSError:
         return []
 
 
-def prefix_of(path):
+def _expanded(pattern: bytes) -> list[bytes]:
+    """The directories that a pattern with at most one ``*``, at the end of a component, stands for."""
+    head, star, tail = pattern.partition(b"*")
+    if not star:
+        return [pattern]
+    above, start = os.path.split(head)
+    return [os.path.join(above, name) + tail for name in _names(above) if name.startswith(start)]
+
+
+def prefix_of(path: bytes) -> bytes:
     """``sys.prefix`` as the interpreter at ``path`` would find it, without running it.
 
     A ``pyvenv.cfg`` beside or above the executable as it was named decides (PEP 405); else the place of the
@@ -116,92 +133,52 @@ def prefix_of(path):
     """
     directory = os.path.dirname(os.path.abspath(path))
     for home in (directory, os.path.dirname(directory)):
-        if os.path.isfile(os.path.join(home, "pyvenv.cfg")):
+        if os.path.isfile(os.path.join(home, b"pyvenv.cfg")):
             return os.path.realpath(home)
     return os.path.dirname(os.path.dirname(os.path.realpath(path)))
 
 
-def ask(paths, setting, request):
-    """Runs the inspector under each interpreter at once; returns [(path, answer or None, error or None)]."""
-    started = [(path,) + _start(path, setting, request) for path in paths]
-    return [(path,) + _finish(process, handle, error) for path, process, handle, error in started]
+def _distrusted(path: bytes, setting: Setting) -> str | None:
+    """Why a Python that was only found, not named, is not run: somebody else could make it do anything."""
+    if os.geteuid() != 0:
+        return None
+    for place in (path, os.path.dirname(path), prefix_of(path)):
+        owner = os.stat(place).st_uid
+        if owner not in (0, setting.uid):
+            return "belongs to uid %d, so it is not run as uid %d unless it is named" % (owner, setting.uid)
+    return None
 
 
-def _start(path, setting, request):
-    source = inspector.__loader__.get_source(inspector.__name__)
-    reading, writing = os.pipe()
-    try:
-        process = subprocess.Popen(
-            [path, "-c", source, str(writing)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env=setting.environment,
-            pass_fds=(writing,),
-            preexec_fn=setting.become,
-            start_new_session=True,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        os.close(reading)
-        return None, None, "cannot be started in %s as uid %d: %s" % (setting.directory, setting.uid, error)
-    finally:
-        os.close(writing)
-    try:
-        process.stdin.write(json.dumps(request).encode("ascii"))
-        process.stdin.close()
-    except OSError:
-        pass  # it died early; its standard error says why
-    return process, reading, None
-
-
-def _finish(process, handle, error):
-    if process is None:
-        return None, error
-    deadline = time.monotonic() + PATIENCE
-    pieces, complaint = [], b""
-    open_handles = {handle: pieces, process.stderr.fileno(): None}
-    while open_handles:
-        ready, _, _ = select.select(list(open_handles), [], [], max(0.0, deadline - time.monotonic()))
-        if not ready:
-            os.killpg(process.pid, signal.SIGKILL)
-            break
-        for item in ready:
-            piece = os.read(item, 65536)
-            if not piece:
-                del open_handles[item]
-            elif item == handle:
-                pieces.append(piece)
-            else:
-                complaint = (complaint + piece)[-2000:]
-    os.close(handle)
-    process.stderr.close()
-    process.wait()
-    try:
-        return json.loads(b"".join(pieces)[:ANSWER_LIMIT].decode("ascii")), None
-    except ValueError:
-        last = complaint.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no answer"]
-        return None, "exit code %s: %s" % (process.returncode, last[0])
-
-
-def survey(request):
+def survey(request: Request) -> list[dict[str, Any]]:
     """All Pythons that answer, each with the distribution copies that it sees."""
     setting = Setting(request)
-    explicit = request.get("interpreter")
-    paths = [explicit] if explicit else candidates(setting, request.get("hints", ()))
+    explicit = request.optional_path("interpreter")
+    paths = [explicit] if explicit else candidates(setting, request.paths("hints"))
+    question = {"do": "survey", "distribution": request.text("distribution")}
+    deadline = time.monotonic() + request.seconds("patience")
+    asked = []
+    for path in paths:
+        reason = None if explicit else _distrusted(path, setting)
+        asked.append((path, reason, None if reason else Inspection(path, setting, question)))
     rows = []
-    for path, answer, error in ask(paths, setting, {"do": "survey", "distribution": request["distribution"]}):
-        row = {"path": path, "real": os.path.realpath(path), "prefix": prefix_of(path), "error": error}
-        row.update(answer or {})
+    for path, reason, inspection in asked:
+        answer, error = inspection.finish(deadline) if inspection else (None, reason)
+        row: dict[str, Any] = {"real": to_text(os.path.realpath(path)), "prefix": to_text(prefix_of(path))}
+        row.update(answer or {}, path=to_text(path), error=error)
         rows.append(row)
     return rows
 
 
-def read_back(request):
+def read_back(request: Request) -> dict[str, Any]:
     """Resolution of modules, and readability of files, by a fresh process of one interpreter."""
-    question = {"do": "read_back", "modules": request["modules"], "files": request["files"]}
-    ((_, answer, error),) = ask([request["interpreter"]], Setting(request), question)
+    question = {
+        "do": "read_back",
+        "modules": [to_text(name) for name in request.paths("modules")],
+        "files": [to_text(path) for path in request.paths("files")],
+    }
+    path = request.path("interpreter")
+    inspection = Inspection(path, Setting(request), question)
+    answer, error = inspection.finish(time.monotonic() + request.seconds("patience"))
     if answer is None:
-        raise Failure(
-            "interpreter", "%s cannot be asked what it imports: %s" % (request["interpreter"], error)
-        )
+        raise Failure("interpreter", "%s cannot be asked what it imports: %s" % (os.fsdecode(path), error))
     return answer

@@ -1,50 +1,62 @@
 """Looks at installed files: RECORD's own, and any destination the host asks for."""
 
+from __future__ import annotations
+
 import base64
 import csv
 import errno
 import fcntl
 import hashlib
+import io
 import os
 import stat
 import struct
 
+from overlaysync.agent.failure import Failure, reason
 from overlaysync.agent.frames import to_path, to_text
-from overlaysync.agent.tree import LinkInTheWay, join, split
+from overlaysync.agent.tree import LinkInTheWay, Tree, join, split
+
+TYPE_CHECKING = False  # typing itself takes too long to import
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 RECORD_LIMIT = 64 * 1024 * 1024
 FS_IOC_GETFLAGS = 0x80086601  # ioctl_iflags(2)
 IMMUTABLE, APPEND_ONLY = 0x10, 0x20
 
 
-def read_record(tree, metadata):
+def read_record(tree: Tree, metadata: bytes) -> tuple[str | None, dict[str, str | None], list[str]]:
     """RECORD of a dist-info (PEP 376, PEP 627): (its sha256 or None, {path below root: hash}, outside).
 
     Paths that leave the install root (scripts, data files) are returned apart, as written. Hashes other than
-    sha256 are not taken.
+    sha256 are not taken. Raises Failure("root") for a RECORD that is no CSV, or too large.
     """
-    text = read_small(tree, join(metadata, b"RECORD"), RECORD_LIMIT)
-    if text is None:
+    path = join(metadata, b"RECORD")
+    if tree.status(path) is None:
         return None, {}, []
-    inside, outside = {}, []
-    rows = csv.reader(to_text(text).splitlines(True))
-    for row in rows:
-        if not row or not row[0]:
-            continue
-        path = row[0]
-        if _leaves_root(path):
-            outside.append(path)
-        else:
-            inside[path] = _hex_digest(row[1]) if len(row) > 1 else None
-    return hashlib.sha256(text).hexdigest(), inside, outside
+    content = read_small(tree, path, RECORD_LIMIT)
+    if content is None:
+        raise Failure("root", "it is no regular file, or too large", to_text(path))
+    inside: dict[str, str | None] = {}
+    outside = []
+    try:
+        for row in csv.reader(io.StringIO(to_text(content), newline="")):
+            if row and row[0] and _leaves_root(row[0]):
+                outside.append(row[0])
+            elif row and row[0]:
+                inside[row[0]] = _hex_digest(row[1]) if len(row) > 1 else None
+    except csv.Error as error:
+        raise Failure("root", "it is damaged: %s" % error, to_text(path))
+    return hashlib.sha256(content).hexdigest(), inside, outside
 
 
-def _leaves_root(path):
+def _leaves_root(path: str) -> bool:
     parts = path.split("/")
     return path.startswith("/") or any(part in ("", ".", "..") for part in parts) or "\0" in path
 
 
-def _hex_digest(value):
+def _hex_digest(value: str) -> str | None:
     """RECORD's ``sha256=<urlsafe base64, no padding>`` as hex digits, or None."""
     algorithm, _, encoded = value.partition("=")
     if algorithm != "sha256":
@@ -56,7 +68,7 @@ def _hex_digest(value):
     return digest.hex() if len(digest) == 32 else None
 
 
-def read_small(tree, path, limit):
+def read_small(tree: Tree, path: bytes, limit: int) -> bytes | None:
     """The bytes of a regular file of at most ``limit`` bytes, or None when there is none."""
     try:
         file = tree.open(path)
@@ -67,9 +79,11 @@ def read_small(tree, path, limit):
     return content if len(content) <= limit else None
 
 
-def look(tree, path, object_format, suffixes=(), writable=False):
+def look(
+    tree: Tree, path: bytes, object_format: str, suffixes: Sequence[bytes] = (), writable: bool = False
+) -> dict[str, Any]:
     """One installed path as the host's ``InstalledFile``; ``suffixes`` are those of extension modules."""
-    row = {"path": to_text(path), "kind": "missing"}
+    row: dict[str, Any] = {"path": to_text(path), "kind": "missing"}
     try:
         status = tree.status(path)
         if status is not None:
@@ -79,11 +93,15 @@ def look(tree, path, object_format, suffixes=(), writable=False):
         if writable:
             row["unwritable"] = unwritable(tree, path, status)
     except LinkInTheWay as error:
-        row.update(kind="link", error=error.strerror)
+        row.update(kind="link", error=reason(error))
+    except OSError as error:
+        row.update(kind="unreadable", error=reason(error))
     return row
 
 
-def _describe(tree, path, status, object_format, row):
+def _describe(
+    tree: Tree, path: bytes, status: os.stat_result, object_format: str, row: dict[str, Any]
+) -> None:
     row.update(
         mode=stat.S_IMODE(status.st_mode),
         uid=status.st_uid,
@@ -102,10 +120,10 @@ def _describe(tree, path, status, object_format, row):
         except LinkInTheWay:
             raise
         except OSError as error:
-            row.update(kind="unreadable", error=error.strerror or str(error))
+            row.update(kind="unreadable", error=reason(error))
 
 
-def twins(tree, path, suffixes):
+def twins(tree: Tree, path: bytes, suffixes: Sequence[bytes]) -> list[bytes]:
     """Extension modules that the import system tries before ``path`` (they stand in the same directory)."""
     directory, name = split(path)
     if not name.endswith(b".py"):
@@ -115,7 +133,7 @@ def twins(tree, path, suffixes):
     return [join(directory, other) for other in tree.names(directory) if other in wanted]
 
 
-def unwritable(tree, path, status):
+def unwritable(tree: Tree, path: bytes, status: os.stat_result | None) -> str | None:
     """Why the running user could not put a file at ``path``, owner and mode kept; None when it can."""
     directory, _ = split(path)
     while directory and tree.status(directory) is None:
@@ -124,18 +142,21 @@ def unwritable(tree, path, status):
     where = os.fsdecode(os.path.join(tree.root, directory))
     if os.fstatvfs(handle).f_flag & os.ST_RDONLY:
         return "%s is on a read-only file system" % where
-    owner = os.fstat(handle)
-    if not os.access(
-        ".", os.W_OK | os.X_OK, dir_fd=handle, effective_ids=os.access in os.supports_effective_ids
-    ):
+    effective = os.access in os.supports_effective_ids
+    if not os.access(".", os.W_OK | os.X_OK, dir_fd=handle, effective_ids=effective):
+        owner = os.fstat(handle)
+        mode = stat.S_IMODE(owner.st_mode)
         return "uid %d may not write in %s (owner uid %d, mode %o)" % (
             os.geteuid(),
             where,
             owner.st_uid,
-            stat.S_IMODE(owner.st_mode),
+            mode,
         )
-    if status is not None and os.geteuid() not in (0, status.st_uid):
-        return "uid %d cannot keep the file's owner, uid %d" % (os.geteuid(), status.st_uid)
+    if status is not None and os.geteuid() != 0:
+        if status.st_uid != os.geteuid():
+            return "uid %d cannot keep the file's owner, uid %d" % (os.geteuid(), status.st_uid)
+        if status.st_gid not in (os.getegid(), *os.getgroups()):
+            return "uid %d cannot keep the file's group, gid %d" % (os.geteuid(), status.st_gid)
     if _flagged(handle) or (
         status is not None and stat.S_ISREG(status.st_mode) and _flagged_file(tree, path)
     ):
@@ -143,7 +164,7 @@ def unwritable(tree, path, status):
     return None
 
 
-def _flagged_file(tree, path):
+def _flagged_file(tree: Tree, path: bytes) -> bool:
     try:
         file = tree.open(path)
     except OSError:
@@ -154,36 +175,37 @@ def _flagged_file(tree, path):
         os.close(file)
 
 
-def _flagged(handle):
+def _flagged(handle: int) -> bool:
     try:
         answer = fcntl.ioctl(handle, FS_IOC_GETFLAGS, struct.pack("l", 0))
     except OSError:  # many file systems know no such flags
         return False
-    return bool(struct.unpack("l", answer)[0] & (IMMUTABLE | APPEND_ONLY))
+    flags: int = struct.unpack("l", answer)[0]
+    return bool(flags & (IMMUTABLE | APPEND_ONLY))
 
 
-def mounts(root):
-    """Mount points at or below ``root`` (bytes) in the mount namespace of this process (proc(5))."""
-    found = []
+def mounts(root: bytes) -> list[str]:
+    """Mount points at or below ``root`` in the mount namespace of this process (proc(5))."""
+    found = set()
     try:
         with open("/proc/self/mountinfo", "rb") as stream:
             for line in stream:
                 point = _unescape(line.split(b" ")[4])
                 if point == root or point.startswith(root + b"/"):
-                    found.append(to_text(point))
+                    found.add(to_text(point))
     except OSError as error:
         if error.errno != errno.ENOENT:
             raise
-    return sorted(set(found))
+    return sorted(found)
 
 
-def _unescape(field):
+def _unescape(field: bytes) -> bytes:
     """mountinfo writes space, tab, newline and backslash as three octal digits."""
     head, *rest = field.split(b"\\")
     return head + b"".join(bytes([int(part[:3], 8)]) + part[3:] for part in rest)
 
 
-def take(tree, metadata, object_format):
+def take(tree: Tree, metadata: bytes, object_format: str) -> dict[str, Any]:
     """The inventory of a distribution: every file of RECORD below the root, hashed."""
     digest, recorded, outside = read_record(tree, metadata)
     files = []

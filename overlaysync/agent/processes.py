@@ -1,35 +1,42 @@
 """Processes of the target that are, or could be, Pythons. Facts only; the host decides (proc(5))."""
 
+from __future__ import annotations
+
 import os
 import re
 
 from overlaysync.agent.frames import to_text
 from overlaysync.agent.interpreters import prefix_of
+from overlaysync.agent.request import Request
+
+TYPE_CHECKING = False  # typing itself takes too long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 KERNEL_THREAD = 0x00200000  # PF_KTHREAD in the flags field of /proc/PID/stat
-PYTHON = re.compile(rb"(python|pypy)[\d.]*(-config)?$")
+PYTHON = re.compile(rb"(python|pypy)[\d.]*[dtmu]*(-config)?$")  # letters: ABI flags of special builds
 SCRIPT_LINE = re.compile(rb"#!\s*(\S+)(?:\s+(\S+))?")
 
 
-def survey(request):
-    """{"processes": rows} for every process but this agent's own, or {"processes": None} without a /proc.
+def survey(request: Request) -> list[dict[str, Any]] | None:
+    """Rows for every process but this agent's own; None where they cannot all be listed.
 
     Processes that are certainly no Python and have no file of ``root`` mapped are left out.
     """
-    ignored = set(request.get("ignore_pids", ())) | {os.getpid()}
-    root = request["root"].encode("utf-8", "surrogateescape") if request["root"] is not None else None
+    ignored = {os.getpid(), *request.rows("ignore_pids")}
+    root = request.optional_path("root")
     try:
         pids = sorted(int(name) for name in os.listdir("/proc") if name.isdigit())
         boot = _boot_time()
     except OSError:
-        return {"processes": None}
-    if os.getpid() not in pids:
-        return {"processes": None}
+        return None
+    if os.getpid() not in pids or 1 not in pids:
+        return None  # of another PID namespace, or mounted so that it hides the processes of others
     rows = [_describe(pid, root, boot) for pid in pids if pid not in ignored]
-    return {"processes": [row for row in rows if row is not None]}
+    return [row for row in rows if row is not None]
 
 
-def _boot_time():
+def _boot_time() -> int:
     with open("/proc/stat", "rb") as stream:
         for line in stream:
             if line.startswith(b"btime "):
@@ -37,12 +44,16 @@ def _boot_time():
     return 0
 
 
-def _describe(pid, root, boot):
+def _describe(pid: int, root: bytes | None, boot: int) -> dict[str, Any] | None:
+    """The host's ``RunningProcess``, or None for what has ended, is of no interest or is our own."""
     place = b"/proc/%d/" % pid
-    stat = _read(place + b"stat")
-    if stat is None:
-        return None  # it ended meanwhile
-    name, state, parent, flags, started = _stat_fields(stat)
+    try:
+        with open(place + b"stat", "rb") as stream:
+            name, state, parent, flags, started = _stat_fields(stream.read())
+    except PermissionError:
+        return {"pid": pid, "uid": _uid(place), "name": "unknown", "started": 0.0}
+    except OSError:
+        return None
     if state == b"Z" or flags & KERNEL_THREAD or parent == os.getpid():
         return None
     try:
@@ -68,20 +79,20 @@ def _describe(pid, root, boot):
         "executable": None if executable is None else to_text(executable),
         "python": python,
         "launched_as": None if launched is None else to_text(launched),
-        "prefix": None if launched is None else to_text(os.fsencode(prefix_of(os.fsdecode(launched)))),
+        "prefix": None if launched is None else to_text(prefix_of(launched)),
         "python_path": None if environment is None else _python_path(environment),
         "mapped": [to_text(path) for path in mapped],
     }
 
 
-def _stat_fields(stat):
+def _stat_fields(stat: bytes) -> tuple[bytes, bytes, int, int, int]:
     """(comm, state, ppid, flags, start time in ticks): comm may hold anything, even spaces and brackets."""
     name = stat[stat.index(b"(") + 1 : stat.rindex(b")")]
     rest = stat[stat.rindex(b")") + 2 :].split()
     return name, rest[0], int(rest[1]), int(rest[6]), int(rest[19])
 
 
-def _read(path):
+def _read(path: bytes) -> bytes | None:
     try:
         with open(path, "rb") as stream:
             return stream.read()
@@ -89,21 +100,21 @@ def _read(path):
         return None
 
 
-def _link(path):
+def _link(path: bytes) -> bytes | None:
     try:
         return os.readlink(path)
     except OSError:
         return None
 
 
-def _uid(place):
+def _uid(place: bytes) -> int:
     try:
         return os.stat(place).st_uid
     except OSError:
         return -1
 
 
-def _strings(path):
+def _strings(path: bytes) -> list[bytes] | None:
     """NUL-separated strings, or None where they are unknown: unreadable, or erased by the process itself."""
     content = _read(path)
     if not content or not content.strip(b"\0"):
@@ -111,14 +122,17 @@ def _strings(path):
     return content.rstrip(b"\0").split(b"\0")
 
 
-def _environment(place):
+def _environment(place: bytes) -> dict[bytes, bytes] | None:
     pairs = _strings(place + b"environ")
     if pairs is None:
         return None
-    return dict(pair.split(b"=", 1) for pair in pairs if b"=" in pair)
+    named = (pair.partition(b"=") for pair in pairs if b"=" in pair)
+    return {name: value for name, _, value in named}
 
 
-def _is_python(name, command, executable, maps):
+def _is_python(
+    name: bytes, command: list[bytes] | None, executable: bytes | None, maps: bytes | None
+) -> bool | None:
     """True, False, or None where neither executable nor memory can be seen and nothing else tells."""
     if executable is not None and maps is not None:
         file = executable.replace(b" (deleted)", b"")
@@ -131,7 +145,7 @@ def _is_python(name, command, executable, maps):
     return _script_interpreter(resolved) is not None
 
 
-def _program(command):
+def _program(command: list[bytes] | None) -> bytes | None:
     """The existing program that a command line names, or None."""
     if not command:
         return None
@@ -144,7 +158,7 @@ def _program(command):
     return None
 
 
-def _script_interpreter(path):
+def _script_interpreter(path: bytes) -> bytes | None:
     """The Python that a script's first line names, or None."""
     try:
         with open(path, "rb") as stream:
@@ -157,11 +171,17 @@ def _script_interpreter(path):
     return None
 
 
-def _launched_as(command, executable, environment, directory):
+def _launched_as(
+    command: list[bytes] | None,
+    executable: bytes | None,
+    environment: dict[bytes, bytes] | None,
+    directory: bytes | None,
+) -> bytes | None:
     """The interpreter's path as it was started: a virtual environment is told by it, not by the real file."""
     if command is None or not PYTHON.match(os.path.basename(command[0])):
         return None
     program = command[0]
+    found: bytes | None
     if os.path.isabs(program):
         found = program
     elif b"/" in program:
@@ -180,14 +200,16 @@ def _launched_as(command, executable, environment, directory):
     return found
 
 
-def _python_path(environment):
+def _python_path(environment: dict[bytes, bytes]) -> list[str]:
     return [to_text(entry) for entry in environment.get(b"PYTHONPATH", b"").split(b":") if entry]
 
 
-def _mapped(maps, root):
+def _mapped(maps: bytes | None, root: bytes | None) -> list[bytes]:
     """Files below ``root`` in the process's memory."""
-    found = set()
-    for line in (maps or b"").splitlines() if root is not None else ():
+    found: set[bytes] = set()
+    if root is None:
+        return []
+    for line in (maps or b"").splitlines():
         fields = line.split(None, 5)
         if len(fields) == 6 and fields[5].startswith(root + b"/"):
             found.add(fields[5])

@@ -1,53 +1,95 @@
 """How a transaction ends: recorded and tidied up, or rolled back; also after a kill at any instant."""
 
+from __future__ import annotations
+
+import errno
 import os
 
 from overlaysync.agent import bytecode
-from overlaysync.agent.failure import Failure
+from overlaysync.agent.area import Area
+from overlaysync.agent.failure import Failure, reason
 from overlaysync.agent.frames import to_text
-from overlaysync.agent.transaction import APPLYING, REVERTED, Transaction
-from overlaysync.agent.tree import join, split
+from overlaysync.agent.transaction import APPLYING, REVERTED, Step, Transaction
+from overlaysync.agent.tree import LinkInTheWay, Tree, join, split
+
+CLEARED, ROLLED_BACK, FINISHED = "cleared away", "rolled back", "finished"
 
 
-def recover(area):
-    """Settles an interrupted transaction; returns one sentence on it, or None when there was none."""
-    if area.tree.status(area.transaction) is None:
+def settle(area: Area) -> str | None:
+    """Ends what the journal on the disk tells of, forwards or backwards; how, or None without a journal.
+
+    May be done again from the start. Raises Failure("damaged") for a journal that is not ours, and
+    Failure("unfinished") with each path whose state is not restored.
+    """
+    try:
+        return _settle(area)
+    except OSError as error:
+        raise Failure("unfinished", "an interrupted transaction cannot be settled: %s" % reason(error))
+
+
+def _settle(area: Area) -> str | None:
+    tree = area.tree
+    if tree.status(area.transaction) is None:
         return None
     _, journal = area.read(area.journal)
     if journal is None:
         area.remove_tree(area.transaction)
         area.leave()
-        return "a transaction that had not begun was cleared away"
+        return CLEARED
     try:
         transaction = Transaction(area, journal)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise Failure("damaged", "the journal of an interrupted transaction cannot be read: %r" % error)
+    except ValueError as error:
+        where = os.fsdecode(os.path.join(tree.root, area.journal))
+        raise Failure("damaged", "the journal of an interrupted transaction, %s: %s" % (where, error))
     _, manifest = area.read(area.manifest)
     if transaction.phase == REVERTED or (manifest or {}).get("id") == transaction.identity:
-        tidy(transaction)
-        return "an interrupted transaction (%s) was finished" % transaction.identity
-    roll_back(transaction)
-    return "an interrupted transaction (%s) was rolled back" % transaction.identity
+        _tidy(transaction)
+        return FINISHED
+    _roll_back(transaction)
+    return ROLLED_BACK
 
 
-def record(transaction, manifest):
-    """The commit point: the manifest's rename; for a revert (None) the journal's last phase."""
-    if manifest is None:
-        transaction.phase = REVERTED
-        transaction.write_journal()
+def recover(area: Area) -> str | None:
+    """At each contact: settles an interrupted transaction; a sentence on it, or None when there was none."""
+    area.check()
+    outcome = settle(area)
+    if outcome is None and area.tree.status(area.manifest) is None:
+        try:
+            area.leave()  # a kill between the first two directories, or the last two
+        except OSError:
+            pass  # empty directories hinder nobody, and a reader may not be allowed to remove them
+    return None if outcome is None else "an interrupted transaction was %s" % outcome
+
+
+def record(transaction: Transaction, manifest: str | None) -> None:
+    """The commit point: the manifest's rename; for a revert (None) the journal's last phase.
+
+    Raises Failure("apply") when it was not reached, after rolling back, and Failure("unfinished").
+    """
+    area = transaction.area
+    try:
+        if manifest is None:
+            transaction.phase = REVERTED
+            transaction.write_journal()
+        else:
+            area.write(area.manifest, manifest)
+        _tidy(transaction)
+    except OSError as error:
+        trouble = reason(error)
     else:
-        transaction.area.write(transaction.area.manifest, manifest)
-    tidy(transaction)
+        return
+    if settle(area) == ROLLED_BACK:
+        raise Failure("apply", "the overlay cannot be recorded, so it was rolled back: %s" % trouble)
 
 
-def tidy(transaction):
+def _tidy(transaction: Transaction) -> None:
     """After the commit point. May be done again from the start."""
     area, tree = transaction.area, transaction.tree
     for step in transaction.steps:
         if step.keeps_original and step.before is not None:
             _keep(transaction, step)
         elif step.restores:
-            for item in bytecode.beside(tree, step.original) + [step.original]:
+            for item in [*bytecode.beside(tree, step.original), step.original]:
                 tree.remove(item)
     if transaction.phase == REVERTED:
         tree.remove(area.manifest)
@@ -55,18 +97,17 @@ def tidy(transaction):
     area.leave()
 
 
-def _keep(transaction, step):
+def _keep(transaction: Transaction, step: Step) -> None:
     """Moves the container's original, and its bytecode, from the transaction to the originals."""
     area, tree = transaction.area, transaction.tree
-    for previous in bytecode.beside(tree, step.previous) + [step.previous]:
-        path = previous[len(area.previous) + 1 :]
+    for previous in [*bytecode.beside(tree, step.previous), step.previous]:
         if tree.status(previous) is not None:
-            original = join(area.originals, path)
+            original = join(area.originals, previous[len(area.previous) + 1 :])
             tree.make_directories(split(original)[0], split(previous)[0])
             tree.move(previous, original)
 
 
-def roll_back(transaction):
+def _roll_back(transaction: Transaction) -> None:
     """Puts the old tree back. Raises Failure("unfinished") with each path whose state is not restored."""
     area, tree = transaction.area, transaction.tree
     trouble = []
@@ -74,7 +115,7 @@ def roll_back(transaction):
         try:
             _undo(transaction, step)
         except OSError as error:
-            trouble.append("%s: %s" % (to_text(step.path), error.strerror or error))
+            trouble.append("%s: %s" % (to_text(step.path), reason(error)))
     if trouble:
         where = os.fsdecode(os.path.join(tree.root, area.transaction))
         raise Failure(
@@ -87,23 +128,41 @@ def roll_back(transaction):
     area.leave()
 
 
-def _undo(transaction, step):
-    area, tree = transaction.area, transaction.tree
-    staged = tree.status(step.temporary) is not None
+def _undo(transaction: Transaction, step: Step) -> None:
+    """One step back. After a kill in the middle of it, it is done again from the start."""
+    tree = transaction.tree
     if transaction.phase == APPLYING:
         if tree.status(step.previous) is not None:
-            _undo_bytecode(tree, step)
-            # A rename onto another name of the same file does nothing, so the kept name may remain.
-            transaction.bring_back(step.previous, area.previous, tree.move)
-        elif step.before is None and step.after is not None and not staged:
-            _undo_bytecode(tree, step)
+            _put_back(transaction, step)
+        elif step.before is None and _holds(tree, step.path, step.after):
+            _drop_bytecode(transaction, step)
             tree.remove(step.path)
         for item in bytecode.beside(tree, step.previous):
-            transaction.bring_back(item, area.previous, tree.move)
+            transaction.bring_back(item, transaction.area.previous, tree.move)
+        bytecode.drop_empty_cache(tree, split(step.path)[0])
     tree.remove(step.temporary)
 
 
-def _undo_bytecode(tree, step):
+def _holds(tree: Tree, path: bytes, digest: str | None) -> bool:
+    try:
+        return tree.sha256(path) == digest
+    except LinkInTheWay:
+        return False  # somebody else's
+
+
+def _put_back(transaction: Transaction, step: Step) -> None:
+    """Gives the file that stood there its place again, unless it still has it."""
+    tree = transaction.tree
+    actual = tree.sha256(step.path)
+    if actual not in (step.before, step.after, None):
+        raise OSError(errno.ESTALE, "neither the old nor the new content stands there; move it away")
+    if actual != step.before:
+        _drop_bytecode(transaction, step)
+        transaction.bring_back(step.previous, transaction.area.previous, tree.move)
+    tree.remove(step.previous)
+
+
+def _drop_bytecode(transaction: Transaction, step: Step) -> None:
     """What was compiled from the new content meanwhile, or came back with an original, must not stay."""
-    for item in bytecode.beside(tree, step.path):
-        tree.remove(item)
+    for item in bytecode.beside(transaction.tree, step.path):
+        transaction.tree.remove(item)

@@ -45,11 +45,16 @@ class Bundle:
         return sources[name]
 sys.meta_path.insert(0, Bundle)
 from overlaysync.agent.serve import main
-main()
+main(float(sys.argv[1]))
 """
 
-ARGUMENTS = ("-I", "-S", "-B", "-c", PROGRAM)
-"""Isolated, without site processing: what the agent runs on must not depend on what it looks at."""
+
+def arguments(idle_limit: float) -> list[str]:
+    """What a Python of the target is started with.
+
+    Isolated, without site processing: what the agent runs on must not depend on what it looks at.
+    """
+    return ["-I", "-S", "-B", "-c", PROGRAM, str(idle_limit)]
 
 
 @functools.cache

@@ -22,10 +22,12 @@ from overlaysync.model.target import (
     RunningProcess,
     Setting,
 )
-from overlaysync.remote.bootstrap import ARGUMENTS, OLD_PYTHON, bundle
+from overlaysync.remote.bootstrap import OLD_PYTHON, arguments, bundle
 from overlaysync.remote.channel import Channel
 
 GREETING_SECONDS = 60.0
+IDLE_SECONDS = 900.0
+PATIENCE_SECONDS = 120.0  # for an interpreter; start-up hooks of large installations can take many
 SHORT, LONG = 180.0, 900.0  # seconds; the long one for what grows with the size of the distribution
 
 FAILURES: Mapping[str, type[errors.OverlaysyncError]] = {
@@ -67,13 +69,22 @@ class AgentSession:
     # -- reading ---------------------------------------------------------------------------------------
 
     def interpreters(
-        self, distribution: str, setting: Setting, *, interpreter: str | None, hints: Sequence[str]
+        self,
+        distribution: str,
+        setting: Setting,
+        *,
+        interpreter: str | None,
+        hints: Sequence[str],
+        patience: float = PATIENCE_SECONDS,
     ) -> list[Interpreter]:
-        """Every Python of the target (or just ``interpreter``), with the copies of the project it sees."""
+        """Every Python of the target (or just ``interpreter``), with the copies of the project it sees.
+
+        ``patience``: seconds that all of them together have to answer.
+        """
+        fields = {"distribution": distribution, "interpreter": interpreter, "hints": hints}
         answer = self._ask(
-            "interpreters", SHORT, distribution=distribution, interpreter=interpreter, hints=hints,
-            **_workload(setting),
-        )  # fmt: skip
+            "interpreters", patience + SHORT, **fields, patience=float(patience), **_workload(setting)
+        )
         found: list[Interpreter] = _typed(answer.get("interpreters"), list[Interpreter])
         return found
 
@@ -115,19 +126,29 @@ class AgentSession:
             "look", LONG, paths=paths, object_format=object_format, suffixes=suffixes, writable=writable
         )
         files: list[InstalledFile] = _typed(answer.get("files"), list[InstalledFile])
+        if [file.path for file in files] != list(paths):
+            raise errors.AgentLostError("the target's answer is about other files")
         return {file.path: file for file in files}
 
     def read_back(
-        self, interpreter: str, setting: Setting, modules: Sequence[str], files: Sequence[str]
+        self,
+        interpreter: str,
+        setting: Setting,
+        modules: Sequence[str],
+        files: Sequence[str],
+        *,
+        patience: float = PATIENCE_SECONDS,
     ) -> tuple[list[Resolution], list[tuple[str, str]]]:
         """What a fresh interpreter resolves ``modules`` to; which of ``files`` it cannot read, and why."""
+        fields = {"interpreter": interpreter, "modules": modules, "files": files}
         answer = self._ask(
-            "read_back", LONG, interpreter=interpreter, modules=modules, files=files, **_workload(setting)
+            "read_back", patience + SHORT, **fields, patience=float(patience), **_workload(setting)
         )
-        return (
-            _typed(answer.get("modules"), list[Resolution]),
-            _typed(answer.get("unreadable"), list[tuple[str, str]]),
-        )
+        resolutions: list[Resolution] = _typed(answer.get("modules"), list[Resolution])
+        unreadable: list[tuple[str, str]] = _typed(answer.get("unreadable"), list[tuple[str, str]])
+        if [row.module for row in resolutions] != list(modules):
+            raise errors.AgentLostError("the target's answer is about other modules")
+        return resolutions, unreadable
 
     # -- writing ---------------------------------------------------------------------------------------
 
@@ -157,9 +178,12 @@ class AgentSession:
             held = piece
         self._piece(number, held, last=True)
 
-    def apply(self, pycache_prefixes: Sequence[str]) -> dict[str, list[str]]:
-        """Puts everything in place; the bytecode that was dropped, by destination. Raises ApplyError."""
-        answer = self._ask("apply", LONG, pycache_prefixes=pycache_prefixes)
+    def apply(self, pycache_prefixes: Sequence[str], search_path: Sequence[str] = ()) -> dict[str, list[str]]:
+        """Puts everything in place; the bytecode that was dropped, by destination. Raises ApplyError.
+
+        ``search_path``: of the interpreter; below a prefix, the install root is spelled as it is there.
+        """
+        answer = self._ask("apply", LONG, pycache_prefixes=pycache_prefixes, search_path=search_path)
         dropped: dict[str, list[str]] = _typed(answer.get("dropped"), dict[str, list[str]])
         return dropped
 
@@ -198,11 +222,14 @@ class AgentSession:
         return answer
 
 
-def connect(transport: Transport) -> AgentSession:
-    """Starts the agent with the first Python of the target that answers. Raises TargetError."""
+def connect(transport: Transport, *, idle_limit: float = IDLE_SECONDS) -> AgentSession:
+    """Starts the agent with the first Python of the target that answers. Raises TargetError.
+
+    ``idle_limit``: seconds without a request after which the agent rolls back and ends by itself.
+    """
     last: errors.OverlaysyncError = errors.TargetError("the target names no Python to start")
     for program in transport.interpreters():
-        channel = Channel(transport.start([program, *ARGUMENTS]))
+        channel = Channel(transport.start([program, *arguments(idle_limit)]))
         try:
             channel.send(bundle(), GREETING_SECONDS)
             hello = _greeting(channel)

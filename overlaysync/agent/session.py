@@ -1,0 +1,211 @@
+"""What one conversation has open: the install root, the lock, a transaction. One method per request."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from overlaysync.agent import bytecode, interpreters, inventory, processes, settle
+from overlaysync.agent.area import Area
+from overlaysync.agent.failure import Failure, reason
+from overlaysync.agent.frames import to_text
+from overlaysync.agent.request import Request
+from overlaysync.agent.transaction import Staging, Transaction
+from overlaysync.agent.tree import Tree
+
+TYPE_CHECKING = False  # typing itself takes too long to import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Answer = dict[str, Any]
+
+EVIDENCE_LIMIT = 4096
+OBJECT_FORMATS = ("sha1", "sha256")
+
+
+class Session:
+    """Requests raise Failure for what the host can explain, OSError for what the system refuses."""
+
+    def __init__(self) -> None:
+        self.area: Area | None = None
+        self.transaction: Transaction | None = None
+        self.staging: Staging | None = None
+        self.failure: Failure | None = None  # the first trouble while pieces came in; told by ``apply``
+        self.requests: dict[str, Callable[[Request], Answer]] = {
+            "interpreters": self.interpreters,
+            "processes": self.processes,
+            "read": self.read,
+            "open": self.open,
+            "look": self.look,
+            "read_back": self.read_back,
+            "begin": self.begin,
+            "apply": self.apply,
+            "record": self.record,
+            "roll_back": self.roll_back,
+        }
+
+    def close(self) -> None:
+        """Rolls back what was not recorded and lets go of everything."""
+        try:
+            if self.transaction is not None:
+                self._end_transaction()
+        finally:
+            if self.area is not None:
+                self.area.tree.close()
+                self.area = None
+
+    # -- reading ---------------------------------------------------------------------------------------
+
+    def interpreters(self, request: Request) -> Answer:
+        return {"interpreters": interpreters.survey(request)}
+
+    def processes(self, request: Request) -> Answer:
+        return {"processes": processes.survey(request)}
+
+    def read(self, request: Request) -> Answer:
+        """A small regular file named by the configuration, as evidence."""
+        try:
+            file = os.open(request.path("path"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            with os.fdopen(file, "rb") as stream:
+                if not stat.S_ISREG(os.fstat(file).st_mode):
+                    return {"text": None}
+                return {"text": stream.read(EVIDENCE_LIMIT).decode("utf-8", "replace")}
+        except OSError:
+            return {"text": None}
+
+    def open(self, request: Request) -> Answer:
+        """Opens the install root under the lock, settles what was interrupted, takes the inventory."""
+        self.close()
+        metadata, object_format = request.path("metadata"), _object_format(request)
+        tree = Tree(os.path.realpath(request.path("root")))
+        try:
+            area = Area(tree, request.text("distribution"))
+            area.lock()
+            recovered = settle.recover(area)
+            answer = inventory.take(tree, metadata, object_format)
+            status = tree.status(area.manifest)
+            answer.update(
+                root=to_text(tree.root),
+                metadata=to_text(metadata),
+                manifest=area.read(area.manifest)[0],
+                # by the target's clock, which its processes go by too
+                recorded_at=None if status is None else status.st_mtime,
+                recovered=recovered,
+            )
+        except BaseException:
+            tree.close()
+            raise
+        self.area = area
+        return answer
+
+    def look(self, request: Request) -> Answer:
+        tree, object_format = self._opened().tree, _object_format(request)
+        tree.refresh()
+        suffixes, writable = request.paths("suffixes"), request.flag("writable")
+        return {
+            "files": [
+                inventory.look(tree, path, object_format, suffixes, writable)
+                for path in request.paths("paths")
+            ]
+        }
+
+    def read_back(self, request: Request) -> Answer:
+        return interpreters.read_back(request)
+
+    # -- writing ---------------------------------------------------------------------------------------
+
+    def begin(self, request: Request) -> Answer:
+        area = self._opened()
+        if self.transaction is not None:
+            raise Failure("usage", "there is a transaction already")
+        area.tree.refresh()
+        self.failure = None
+        journal = {"id": request.text("identity"), "operations": request.rows("operations")}
+        try:
+            self.transaction = Transaction(area, journal)
+        except ValueError as error:
+            raise Failure("usage", "the transaction is not to be carried out: %s" % error)
+        self.transaction.begin()
+        return {}
+
+    def piece(self, request: Request, body: bytes) -> None:
+        """A piece of one operation's new content; trouble is answered by ``apply``."""
+        if self.failure is not None:
+            return
+        path = None
+        try:
+            number, last = request.number("number"), request.flag("last")
+            transaction = self._under_way()
+            if not 0 <= number < len(transaction.steps):
+                raise Failure("usage", "there is no operation %d" % number)
+            step = transaction.steps[number]
+            path = to_text(step.path)
+            if self.staging is None:
+                self.staging = Staging(transaction, step)
+            if self.staging.step is not step:
+                raise Failure("usage", "its content came in the middle of another's", path)
+            self.staging.write(body)
+            if last:
+                staging, self.staging = self.staging, None
+                staging.finish()
+        except Failure as failure:
+            self.failure = failure
+        except OSError as error:
+            self.failure = Failure("stage", reason(error), path)
+
+    def apply(self, request: Request) -> Answer:
+        transaction = self._under_way()
+        if self.failure is not None:
+            raise self.failure
+        prefixes, spellings = request.paths("pycache_prefixes"), request.paths("search_path")
+        tree = transaction.tree
+        tree.refresh()
+        transaction.apply()
+        roots = {tree.root, *(entry for entry in spellings if os.path.realpath(entry) == tree.root)}
+        paths = [step.path for step in transaction.steps]
+        for prefix in prefixes:
+            for path, removed in bytecode.drop_prefixed(prefix, sorted(roots), paths).items():
+                transaction.dropped.setdefault(to_text(path), []).extend(map(to_text, removed))
+        return {"dropped": transaction.dropped}
+
+    def record(self, request: Request) -> Answer:
+        transaction = self._under_way()
+        if not transaction.applied:
+            raise Failure("usage", "only an applied transaction can be recorded")
+        manifest = request.optional_text("manifest")
+        transaction.tree.refresh()
+        settle.record(transaction, manifest)
+        self.transaction = None
+        return {}
+
+    def roll_back(self, _request: Request) -> Answer:
+        if self.area is not None:
+            self.area.tree.refresh()
+            self._end_transaction()
+        return {}
+
+    def _end_transaction(self) -> None:
+        """By what lies on the disk, not by what this process believes to have done."""
+        if self.staging is not None:
+            self.staging.close()
+            self.staging = None
+        settle.settle(self._opened())
+        self.transaction = None
+
+    def _opened(self) -> Area:
+        if self.area is None:
+            raise Failure("usage", "no install root is open")
+        return self.area
+
+    def _under_way(self) -> Transaction:
+        if self.transaction is None:
+            raise Failure("usage", "no transaction is under way")
+        return self.transaction
+
+
+def _object_format(request: Request) -> str:
+    name = request.text("object_format")
+    if name not in OBJECT_FORMATS:
+        raise Failure("usage", "git has no object format %.100r" % name)
+    return name
