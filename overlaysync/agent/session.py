@@ -126,7 +126,10 @@ class Session:
             self.transaction = Transaction(area, journal)
         except ValueError as error:
             raise Failure("usage", "the transaction is not to be carried out: %s" % error)
-        self.transaction.begin()
+        try:
+            self.transaction.begin()
+        except OSError as error:
+            raise Failure("stage", "no transaction can be begun in the install root: %s" % reason(error))
         return {}
 
     def piece(self, request: Request, body: bytes) -> None:
@@ -158,16 +161,24 @@ class Session:
         transaction = self._under_way()
         if self.failure is not None:
             raise self.failure
-        prefixes, spellings = request.paths("pycache_prefixes"), request.paths("search_path")
-        tree = transaction.tree
-        tree.refresh()
-        transaction.apply()
-        roots = {tree.root, *(entry for entry in spellings if os.path.realpath(entry) == tree.root)}
+        prefixes, search_path = request.paths("pycache_prefixes"), request.paths("search_path")
+        transaction.tree.refresh()
+        try:
+            transaction.apply()
+            self._drop_prefixed(transaction, prefixes, search_path)
+        except OSError as error:
+            raise Failure("apply", reason(error))
+        transaction.applied = True
+        return {"dropped": transaction.dropped}
+
+    @staticmethod
+    def _drop_prefixed(transaction: Transaction, prefixes: list[bytes], search_path: list[bytes]) -> None:
+        root = transaction.tree.root
+        spellings = {root, *(entry for entry in search_path if entry and os.path.realpath(entry) == root)}
         paths = [step.path for step in transaction.steps]
         for prefix in prefixes:
-            for path, removed in bytecode.drop_prefixed(prefix, sorted(roots), paths).items():
+            for path, removed in bytecode.drop_prefixed(prefix, sorted(spellings), paths).items():
                 transaction.dropped.setdefault(to_text(path), []).extend(map(to_text, removed))
-        return {"dropped": transaction.dropped}
 
     def record(self, request: Request) -> Answer:
         transaction = self._under_way()

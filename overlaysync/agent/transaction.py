@@ -110,7 +110,6 @@ class Transaction:
         for step in self.steps:
             if step.after is None:
                 self._try(self._tidy_directories, step)
-        self.applied = True
 
     @staticmethod
     def _try(action: Callable[[Step], None], step: Step) -> None:

@@ -47,7 +47,7 @@ def carry_out(
         last_look()
         stages("applying")
         prefix = contact.interpreter.pycache_prefix
-        dropped = session.apply([prefix] if prefix is not None else [])
+        dropped = session.apply([prefix] if prefix is not None else [], contact.interpreter.search_path)
         stages("reading back")
         proof = read_back(
             contact, task.inventory.root, expected_after(plan), task.cause.repository.object_format

@@ -9,12 +9,12 @@ import functools
 import json
 from importlib import resources
 
-OLD_PYTHON = b"overlaysync-old-python "
+OLD_PYTHON = "overlaysync-old-python "
 
 PROGRAM = f"""
 import sys
 if sys.version_info < (3, 8):
-    sys.stdout.write("{OLD_PYTHON.decode()}%d.%d %s\\n" % (sys.version_info[:2] + (sys.executable,)))
+    sys.stdout.write("{OLD_PYTHON}%d.%d %s\\n" % (sys.version_info[:2] + (sys.executable,)))
     sys.stdout.flush()
     sys.exit(3)
 import json, os

@@ -16,17 +16,20 @@ from overlaysync.model.seams import Process
 
 PIECE = 64 * 1024
 COMPLAINT_LIMIT = 8 * 1024
+SILENT = "look whether the target is paused or overloaded, then run the command again"
+AGAIN = "run the command again: the next contact finishes or rolls back what was interrupted"
+CLOSING_SECONDS = 10.0  # enough for a roll back; one that takes longer is finished by the next contact
 
 
 class Channel:
-    """One conversation. ``complaint`` is the end of what the far side wrote to its standard error."""
+    """One conversation, with one thread for each stream of the process."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
         self._arrived: queue.Queue[bytes] = queue.Queue(maxsize=64)
         self._rest = b""
-        self._first = b""
         self._deadline = 0.0
+        self._said = b""
         self._complaint = b""
         self._closed = False
         os.set_blocking(process.stdin.fileno(), False)
@@ -38,7 +41,13 @@ class Channel:
             reader.start()
 
     @property
+    def said(self) -> bytes:
+        """The beginning of its output; all of it where it was short, once the channel is closed."""
+        return self._said
+
+    @property
     def complaint(self) -> str:
+        """The end of what it wrote to its standard error."""
         return self._complaint.decode("utf-8", "replace").strip()
 
     def send(self, content: bytes, timeout: float) -> None:
@@ -46,25 +55,23 @@ class Channel:
         deadline = time.monotonic() + timeout
         rest = memoryview(content)
         handle = self.process.stdin.fileno()
+        writable = select.poll()
+        writable.register(handle, select.POLLOUT)
         try:
             while rest:
-                _, ready, _ = select.select([], [handle], [], max(0.0, deadline - time.monotonic()))
-                if not ready:
-                    raise AgentLostError(f"the target took no data for {timeout:.0f} s", _SILENT)
-                rest = rest[os.write(handle, rest) :]
-        except (BrokenPipeError, ValueError) as error:
-            raise AgentLostError("the agent in the target ended", _AGAIN) from error
+                if not writable.poll(max(0.0, deadline - time.monotonic()) * 1000):
+                    raise AgentLostError(f"the target took no data for {timeout:.0f} s", SILENT)
+                with contextlib.suppress(BlockingIOError):
+                    rest = rest[os.write(handle, rest) :]
+        except OSError as error:
+            raise AgentLostError("the agent in the target ended", AGAIN) from error
 
     def receive(self, timeout: float) -> tuple[dict[str, Any], bytes] | None:
         """The next frame, or None at the end. Raises AgentLostError for silence, FrameError for garbage."""
         self._deadline = time.monotonic() + timeout
         return frames.read(self._take)
 
-    def first_words(self) -> bytes:
-        """The first piece that arrived: what a program that is not our agent said instead of a frame."""
-        return self._first
-
-    def close(self, timeout: float = 10.0) -> int | None:
+    def close(self, timeout: float = CLOSING_SECONDS) -> int | None:
         """Ends the conversation; the process's exit code, or None when it had to be killed."""
         self._closed = True
         with contextlib.suppress(OSError):
@@ -72,31 +79,34 @@ class Channel:
         exit_code = self.process.wait(timeout)
         if exit_code is None:
             self.process.kill()
-        with contextlib.suppress(queue.Empty):
-            while True:
-                self._arrived.get_nowait()
-        for reader in self._readers:
+        for reader, stream in zip(self._readers, (self.process.stdout, self.process.stderr), strict=True):
             reader.join(1.0)
+            if not reader.is_alive():  # else something that it left running holds the other end
+                stream.close()
         return exit_code
 
     def _take(self, size: int) -> bytes:
+        left = self._deadline - time.monotonic()
         if not self._rest:
             try:
-                self._rest = self._arrived.get(timeout=max(0.0, self._deadline - time.monotonic()))
+                self._rest = self._arrived.get(timeout=max(0.0, left))
             except queue.Empty:
-                raise AgentLostError("the target does not answer", _SILENT) from None
-            self._first = self._first or self._rest
+                left = 0.0
+        if left <= 0.0:
+            raise AgentLostError("the target does not answer in time", SILENT)
         piece, self._rest = self._rest[:size], self._rest[size:]
         return piece
 
     def _pump_output(self) -> None:
+        """Reads to the very end, so that the process is never kept from ending by a full pipe."""
         handle = self.process.stdout.fileno()
         piece = b"start"
-        while piece and not self._closed:
+        while piece:
             piece = _read(handle)
+            self._said += piece[: COMPLAINT_LIMIT - len(self._said)]
             while not self._closed:
                 with contextlib.suppress(queue.Full):
-                    self._arrived.put(piece, timeout=1.0)
+                    self._arrived.put(piece, timeout=0.2)
                     break
 
     def _pump_errors(self) -> None:
@@ -110,7 +120,3 @@ def _read(handle: int) -> bytes:
         return os.read(handle, PIECE)
     except OSError:
         return b""
-
-
-_SILENT = "look whether the target is paused or overloaded, then run the command again"
-_AGAIN = "run the command again: the next contact finishes or rolls back what was interrupted"

@@ -23,11 +23,12 @@ from overlaysync.model.target import (
     Setting,
 )
 from overlaysync.remote.bootstrap import OLD_PYTHON, arguments, bundle
-from overlaysync.remote.channel import Channel
+from overlaysync.remote.channel import AGAIN, Channel
 
 GREETING_SECONDS = 60.0
 IDLE_SECONDS = 900.0
 PATIENCE_SECONDS = 120.0  # for an interpreter; start-up hooks of large installations can take many
+TOO_OLD = "python-too-old"
 SHORT, LONG = 180.0, 900.0  # seconds; the long one for what grows with the size of the distribution
 
 FAILURES: Mapping[str, type[errors.OverlaysyncError]] = {
@@ -173,9 +174,10 @@ class AgentSession:
         """Streams the new content of operation ``number``; trouble is told by ``apply``."""
         held = b""
         for piece in pieces:
-            if held:
-                self._piece(number, held, last=False)
-            held = piece
+            for start in range(0, len(piece), frames.BODY_LIMIT):
+                if held:
+                    self._piece(number, held, last=False)
+                held = piece[start : start + frames.BODY_LIMIT]
         self._piece(number, held, last=True)
 
     def apply(self, pycache_prefixes: Sequence[str], search_path: Sequence[str] = ()) -> dict[str, list[str]]:
@@ -202,7 +204,11 @@ class AgentSession:
 
     def _ask(self, name: str, timeout: float, **fields: Any) -> dict[str, Any]:
         self._requests += 1
-        self._channel.send(frames.encode({"do": name, "id": self._requests, **fields}), timeout)
+        try:
+            request = frames.encode({"do": name, "id": self._requests, **fields})
+        except frames.FrameError as error:
+            raise errors.TargetError(f"the request {name} cannot be sent: {error}") from error
+        self._channel.send(request, timeout)
         try:
             frame = self._channel.receive(timeout)
         except frames.FrameError as error:
@@ -210,8 +216,7 @@ class AgentSession:
         if frame is None:
             reason = self._channel.complaint.splitlines()[-1:] or ["no reason given"]
             raise errors.AgentLostError(
-                f"the agent in the target ended before it answered: {reason[0]}",
-                "run the command again: the next contact finishes or rolls back what was interrupted",
+                f"the agent in the target ended before it answered: {reason[0]}", AGAIN
             )
         reply, _ = frame
         if reply.get("id") != self._requests:
@@ -227,20 +232,22 @@ def connect(transport: Transport, *, idle_limit: float = IDLE_SECONDS) -> AgentS
 
     ``idle_limit``: seconds without a request after which the agent rolls back and ends by itself.
     """
-    last: errors.OverlaysyncError = errors.TargetError("the target names no Python to start")
+    found: list[errors.OverlaysyncError] = []
     for program in transport.interpreters():
         channel = Channel(transport.start([program, *arguments(idle_limit)]))
         try:
             channel.send(bundle(), GREETING_SECONDS)
-            hello = _greeting(channel)
-            return AgentSession(channel, hello)
+            return AgentSession(channel, _greeting(channel))
         except (errors.AgentLostError, frames.FrameError) as error:
-            old = _old_python(channel)
-            exit_code = channel.close()
-            last = old or transport.explain(exit_code, channel.complaint)
-            if not isinstance(last, errors.NoInterpreterError):
-                raise last from error
-    raise last
+            trouble = _explain(transport, channel)
+            if not isinstance(trouble, errors.NoInterpreterError):
+                raise trouble from error
+            found.append(trouble)
+        except BaseException:
+            channel.close()
+            raise
+    too_old = [error for error in found if error.code == TOO_OLD]
+    raise (too_old or found or [errors.TargetError("the target names no Python to start")])[0]
 
 
 def _greeting(channel: Channel) -> Hello:
@@ -253,15 +260,17 @@ def _greeting(channel: Channel) -> Hello:
     return hello
 
 
-def _old_python(channel: Channel) -> errors.OverlaysyncError | None:
-    said = channel.first_words()
+def _explain(transport: Transport, channel: Channel) -> errors.OverlaysyncError:
+    """Why no greeting came; ends the channel. Engines tell it on either stream."""
+    exit_code = channel.close()
+    said = channel.said.decode("utf-8", "replace")
     if not said.startswith(OLD_PYTHON):
-        return None
-    version, _, path = said[len(OLD_PYTHON) :].decode("utf-8", "replace").strip().partition(" ")
+        return transport.explain(exit_code, "\n".join(filter(None, (said.strip(), channel.complaint))))
+    version, _, path = said[len(OLD_PYTHON) :].strip().partition(" ")
     return errors.NoInterpreterError(
         f"{path} is Python {version}; the agent needs 3.8 or newer",
         "name a newer Python of the target with --interpreter PATH",
-        code="python-too-old",
+        code=TOO_OLD,
     )
 
 

@@ -24,6 +24,8 @@ PYTHONS = (
     "/.venv/bin/python3",
 )
 INSPECT_SECONDS = 60.0
+UNREACHABLE = ("cannot connect to", "error during connect", "permission denied while trying to connect")
+"""What the command says, in lower case, when it does not reach its engine."""
 
 
 class DockerTransport:
@@ -82,21 +84,23 @@ class DockerTransport:
 
     def explain(self, exit_code: int | None, stderr: str) -> OverlaysyncError:
         last = (stderr.splitlines()[-1:] or ["it said nothing"])[0]
-        if "executable file not found" in stderr or "no such file or directory" in stderr.lower():
-            return NoInterpreterError(
-                f"no Python to start in container {self.name}",
-                "name one by its full path in the container: --interpreter PATH",
-            )
+        if (error := self._engine_error(stderr)) is not None:
+            return error
         if "unable to find user" in stderr or "no matching entries in passwd" in stderr:
             return TargetError(
                 f"container {self.name} has no user {self._user}", "name a user of the container: --user NAME"
+            )
+        if exit_code in (126, 127) and ("not found" in stderr or "no such file" in stderr.lower()):
+            return NoInterpreterError(
+                f"no Python to start in container {self.name}",
+                "name one by its full path in the container: --interpreter PATH",
             )
         if exit_code in (126, 127):
             return NoInterpreterError(
                 f"the Python of container {self.name} cannot be started: {last}",
                 "name another: --interpreter PATH",
             )
-        return self._engine_error(stderr) or TargetError(
+        return TargetError(
             f"the agent did not start in container {self.name} (exit code {exit_code}): {last}",
             f"try: {self.program} exec {self.name} python3 --version",
         )
@@ -163,10 +167,9 @@ class DockerTransport:
                 f"try: {self.program} version",
             )
         try:
-            first = json.loads(answer.stdout)[0]
-        except (ValueError, IndexError, TypeError) as error:
+            return dict(json.loads(answer.stdout)[0])
+        except (ValueError, LookupError, TypeError) as error:
             raise TargetError(f"{self.program} {kind} inspect {name} answered no JSON") from error
-        return dict(first)
 
     def _engine_error(self, stderr: str) -> TargetError | None:
         lowered = stderr.lower()
@@ -188,11 +191,7 @@ class DockerTransport:
                 f"{self.program} unpause {self.name}",
                 code="target-paused",
             )
-        if (
-            "cannot connect" in lowered
-            or "permission denied" in lowered
-            or "is the docker daemon running" in lowered
-        ):
+        if any(text in lowered for text in UNREACHABLE):
             return TargetError(
                 f"the {self.program} engine does not answer: {stderr.strip().splitlines()[0]}",
                 f"start it, or look at: {self.program} version",
