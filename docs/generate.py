@@ -209,7 +209,7 @@ def problem_codes_page() -> str:
         ending = [
             (f"`{code}`", errors.ERROR_CODES[code])
             for code in errors.ERROR_CODES
-            if exit_code in error_codes[code]
+            if exit_code in error_codes.get(code, ())
         ]
         if rows or ending:
             parts.append(f"## Exit code {exit_code}: {meaning}")
@@ -227,9 +227,11 @@ def exit_codes_of_errors() -> dict[str, set[int]]:
     for kind in classes.values():
         found.setdefault(kind.default_code, set()).add(kind.exit_code)
     for file in sorted(SOURCE.rglob("*.py")):
-        for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        module = ast.parse(file.read_text(encoding="utf-8"))
+        constants = constants_of(module)
+        for call in ast.walk(module):
             if isinstance(call, ast.Call) and (kind := classes.get(name_of(call.func))):
-                for code in literal_codes(call):
+                for code in given_codes(call, constants):
                     found.setdefault(code, set()).add(kind.exit_code)
     return found
 
@@ -242,9 +244,23 @@ def name_of(function: ast.expr) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-def literal_codes(call: ast.Call) -> list[str]:
-    given = (item.value for item in call.keywords if item.arg == "code")
-    return [item.value for item in given if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+def constants_of(module: ast.Module) -> dict[str, object]:
+    """The constants of a module."""
+    assigned = (item for item in module.body if isinstance(item, ast.Assign))
+    return {
+        target.id: item.value.value
+        for item in assigned
+        for target in item.targets
+        if isinstance(target, ast.Name) and isinstance(item.value, ast.Constant)
+    }
+
+
+def given_codes(call: ast.Call, constants: Mapping[str, object]) -> list[str]:
+    """The ``code=`` of a call, written there or as a constant of its module."""
+    given = [item.value for item in call.keywords if item.arg == "code"]
+    codes: list[object] = [item.value for item in given if isinstance(item, ast.Constant)]
+    codes += [constants.get(item.id) for item in given if isinstance(item, ast.Name)]
+    return [code for code in codes if isinstance(code, str)]
 
 
 # -- text ------------------------------------------------------------------------------------------------
