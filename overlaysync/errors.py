@@ -64,6 +64,13 @@ class AgentLostError(TargetError):
     default_code = "agent-lost"
 
 
+class WorkloadError(OverlaysyncError):
+    """A process that could have the package loaded started while the push was under way."""
+
+    exit_code = 6
+    default_code = "workload"
+
+
 class ApplyError(OverlaysyncError):
     """Applying failed; the transaction was rolled back, or the message says what was not."""
 

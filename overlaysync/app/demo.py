@@ -136,7 +136,7 @@ class Demo:
     @staticmethod
     def _expect(condition: bool, otherwise: str) -> None:
         if not condition:
-            raise DemoError(f"the demonstration went wrong: {otherwise}", "overlaysync doctor")
+            raise DemoError(f"the demonstration went wrong: {otherwise}")
 
 
 def _reasons(result: Result) -> str:

@@ -15,7 +15,7 @@ from overlaysync.app.report import target_of
 from overlaysync.app.timing import Stages
 from overlaysync.config.loading import load
 from overlaysync.core import modules
-from overlaysync.errors import OverlaysyncError
+from overlaysync.errors import AgentBugError, OverlaysyncError
 from overlaysync.model.result import Result, ResultProblem, ResultTarget
 from overlaysync.state.directories import state_directory
 
@@ -125,6 +125,8 @@ def _target(options: Options, stages: Stages) -> tuple[ResultTarget | None, list
             looked = target.session.look(places, object_format="sha1", writable=True)
             checks.extend(_writable(reason) for file in looked.values() if (reason := file.unwritable))
             return target_of(target), checks
+    except AgentBugError:
+        raise
     except OverlaysyncError as error:
         return None, [Check("target", error.message, error.next_step or "see the message")]
 

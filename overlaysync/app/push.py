@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from overlaysync.app.contact import Contact, contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.read_back import read_back
+from overlaysync.app.reading import refuse_workload
 from overlaysync.app.records import Cause, Task, digest_of_diff
 from overlaysync.app.report import applied, result_of
 from overlaysync.app.survey import Situation, survey
@@ -81,9 +82,10 @@ def _unchanged(target: Contact, situation: Situation, stages: Stages) -> Result:
 def _apply(target: Contact, worktree: Worktree, situation: Situation, stages: Stages) -> Manifest:
     changes = {change.path: change for change in situation.reading.snapshot.changes}
 
-    def still_there() -> None:
+    def last_look() -> None:
         if worktree.moved():
             raise BaselineError("HEAD moved during the push; nothing was changed", "run the command again")
+        refuse_workload(target, situation.reading.inventory)
 
     def content(operation: Operation) -> Iterator[bytes]:
         return worktree.stream(changes[operation.source])
@@ -97,7 +99,7 @@ def _apply(target: Contact, worktree: Worktree, situation: Situation, stages: St
     task = Task(
         target, reading.inventory, situation.plan, situation.files, _cause(situation), reading.manifest
     )
-    return carry_out(task, content, executable, still_there, stages)
+    return carry_out(task, content, executable, last_look, stages)
 
 
 def _cause(situation: Situation) -> Cause:

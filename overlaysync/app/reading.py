@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from overlaysync.app import evidence
 from overlaysync.app.contact import Contact
@@ -13,10 +13,12 @@ from overlaysync.app.records import overlay_of, read_manifest
 from overlaysync.core import workload
 from overlaysync.core.classify import DEFAULT_NOT_BUILT, classify, classify_set, needs_content
 from overlaysync.core.evidence import image_commit
+from overlaysync.errors import WorkloadError, WorktreeChangedError
 from overlaysync.model.classified import ClassifiedChange
 from overlaysync.model.evidence import Evidence
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Placement
+from overlaysync.model.problem import Problem
 from overlaysync.model.target import InstalledFile, InstalledPath, Inventory
 from overlaysync.model.worktree import ObjectId, RepoPath, Snapshot, TreeEntry
 from overlaysync.worktree.worktree import Worktree
@@ -45,7 +47,7 @@ def read(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -
     """Takes the lock in the target. Raises BaselineError, TargetError, LockedError, OverlayDamagedError."""
     stage("reading the worktree")
     snapshot = worktree.snapshot()
-    classified = _classify(snapshot, worktree, not_built(contact))
+    classified, unstable = _classify(snapshot, worktree, not_built(contact))
     stage("reading the target")
     inventory = contact.open(snapshot.repository.object_format)
     manifest = read_manifest(inventory)
@@ -57,7 +59,7 @@ def read(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -
         tree = worktree.tree(commit)
     own = inventory.metadata + "/"
     return Reading(
-        snapshot=snapshot,
+        snapshot=structs.replace(snapshot, problems=(*snapshot.problems, *unstable)),
         classified=classified,
         inventory=inventory,
         files=tuple(file for file in inventory.files if not file.path.startswith(own)),
@@ -87,17 +89,31 @@ def find_workload(contact: Contact, inventory: Inventory) -> workload.Workload:
     )
 
 
+def refuse_workload(contact: Contact, inventory: Inventory) -> None:
+    """The last look before anything is renamed. Raises WorkloadError for a process that started meanwhile."""
+    problems = workload.judge(find_workload(contact, inventory))
+    if problems:
+        raise WorkloadError(f"{problems[0].message}; nothing was changed", problems[0].next_step)
+
+
 def _classify(
     snapshot: Snapshot, worktree: Worktree, patterns: Sequence[str]
-) -> tuple[ClassifiedChange, ...]:
-    """Classes of all changes; contents are read one path at a time, and only where they are looked at."""
+) -> tuple[tuple[ClassifiedChange, ...], list[Problem]]:
+    """Classes of all changes, and the files that change while they are read.
+
+    Contents are read one path at a time, and only where they are looked at.
+    """
     broken = {problem.path for problem in snapshot.problems}
-    found = []
+    found, unstable = [], []
     for change in snapshot.changes:
         before = after = None
         if needs_content(change.path) and change.path not in broken:
             head = change.head
             before = worktree.blob(head.oid) if head is not None and head.is_file else None
-            after = worktree.content(change) if change.content is not None else None
+            try:
+                after = worktree.content(change) if change.content is not None else None
+            except WorktreeChangedError as error:
+                unstable.append(Problem("unstable-file", error.message, error.next_step or "", change.path))
+                continue
         found.append(classify(change, before, after, not_built=patterns))
-    return classify_set(found, snapshot.tree.keys())
+    return classify_set(found, snapshot.tree.keys()), unstable

@@ -75,8 +75,13 @@ def _result(
     stages: Stages,
 ) -> Result:
     count = len(manifest.overlay) if manifest is not None else 0
-    state = f"overlay of {count} files ({manifest.id})" if manifest is not None else "no overlay"
-    sentence = f"{state}: {len(findings)} findings" if findings else f"{state}: as recorded"
+    files = f"{count} file{'' if count == 1 else 's'}"
+    state = f"overlay of {files} ({manifest.id})" if manifest is not None else "no overlay"
+    sentence = (
+        f"{state}: {len(findings)} finding{'' if len(findings) == 1 else 's'}"
+        if findings
+        else f"{state}: as recorded"
+    )
     return Result(
         command="verify",
         outcome="unchanged",

@@ -84,10 +84,11 @@ def give_out(run: Callable[[Stage], Result], *, as_json: bool) -> int:
     terminal = Terminal()
     with terminal.progress() as progress:
         result = run(progress)
-    if as_json:
-        print_json(result)
-    else:
-        from overlaysync.cli.render import render
+    with terminal.reader_may_leave():
+        if as_json:
+            print_json(result)
+        else:
+            from overlaysync.cli.render import render
 
-        render(result, terminal)
+            render(result, terminal)
     return result.exit_code

@@ -34,10 +34,6 @@ def run(group: click.Command, arguments: Sequence[str]) -> int:
         context = getattr(error, "ctx", None)
         help_text = f"{context.command_path} --help" if context is not None else "overlaysync --help"
         return _fail("usage", error.format_message(), help_text, USAGE, as_json)
-    except BrokenPipeError:
-        # Whoever read our output has gone; there is nobody to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except Exception as error:
         return _expected(error, command, as_json)
 

@@ -56,10 +56,12 @@ def diff_command(directory: str, /, before: str, after: str, as_json: bool) -> i
 
 
 def _give(result: Result, show: Any, *, as_json: bool) -> int:
-    if as_json:
-        common.print_json(result)
-    else:
-        show(result.details, Terminal())
+    terminal = Terminal()
+    with terminal.reader_may_leave():
+        if as_json:
+            common.print_json(result)
+        else:
+            show(result.details, terminal)
     return result.exit_code
 
 

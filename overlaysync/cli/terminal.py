@@ -55,6 +55,16 @@ class Terminal:
             cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
             self.line(indent + "  ".join([*cells, row[-1]]).rstrip())
 
+    @staticmethod
+    @contextmanager
+    def reader_may_leave() -> Iterator[None]:
+        """What is written in this block may go unread (``| head``); the exit code still tells the outcome."""
+        try:
+            yield
+            sys.stdout.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
     @contextmanager
     def progress(self) -> Iterator[_Progress]:
         """Shows the current stage on a terminal, once it lasts longer than half a second."""

@@ -155,7 +155,7 @@ class Selector:
 def judge_plausible(desired: Sequence[Desired], shipped: int) -> list[Problem]:
     """An emptied checkout looks like the removal of everything; that is asked about, not carried out."""
     removed = sum(item.sha256 is None for item in desired)
-    if removed < shipped and (removed <= FEW or removed * 2 <= shipped):
+    if removed == 0 or (removed < shipped and (removed <= FEW or removed * 2 <= shipped)):
         return []
     message = f"{removed} of {shipped} installed files are missing in the worktree"
     next_step = "restore the checkout: git checkout HEAD -- . (or, if it is meant: --acknowledge removals)"

@@ -24,7 +24,7 @@ class Evidence(Struct, frozen=True):
 class Difference(Struct, frozen=True):
     """One installed file from a tracked source that is not the commit's blob.
 
-    ``explained``: "overlay" (our manifest put it there), "generated" (configured), "acknowledged", or None.
+    ``explained``: "overlay" (our manifest put it there), "generated" (configured), or None.
     """
 
     source: RepoPath
