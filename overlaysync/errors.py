@@ -146,6 +146,7 @@ ERROR_CODES: dict[str, str] = {
     "several-interpreters": "More than one Python of the target holds the distribution.",
     "demo": "The demonstration lacks a part of this installation.",
     "apply-failed": "Something failed while files were staged or put in place.",
+    "workload": "A process that could have the package loaded started during the run; nothing was changed.",
     "unstable-file": "A worktree file vanished or changed after it was looked at; nothing was installed.",
     "read-back": "What was read back after applying is not what was to be put there.",
     "unfinished": "Rolling back failed for some paths; the message says which, and where the originals are.",

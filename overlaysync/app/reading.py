@@ -113,7 +113,14 @@ def _classify(
             try:
                 after = worktree.content(change) if change.content is not None else None
             except WorktreeChangedError as error:
-                unstable.append(Problem("unstable-file", error.message, error.next_step or "", change.path))
+                unstable.append(
+                    Problem(
+                        "unstable-file",
+                        error.message,
+                        "let what writes it come to rest, then run the command again",
+                        change.path,
+                    )
+                )
                 continue
         found.append(classify(change, before, after, not_built=patterns))
     return classify_set(found, snapshot.tree.keys()), unstable

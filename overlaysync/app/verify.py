@@ -77,11 +77,8 @@ def _result(
     count = len(manifest.overlay) if manifest is not None else 0
     files = f"{count} file{'' if count == 1 else 's'}"
     state = f"overlay of {files} ({manifest.id})" if manifest is not None else "no overlay"
-    sentence = (
-        f"{state}: {len(findings)} finding{'' if len(findings) == 1 else 's'}"
-        if findings
-        else f"{state}: as recorded"
-    )
+    counted = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}"
+    sentence = f"{state}: {counted if findings else 'as recorded'}"
     return Result(
         command="verify",
         outcome="unchanged",
