@@ -1,0 +1,88 @@
+"""Findings of the judges of changes, and how each becomes a problem with the next command to type."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import NamedTuple
+
+from overlaysync.model.problem import PROBLEM_KINDS, Problem
+from overlaysync.model.worktree import Change, ChangeKind, RepoPath
+
+_USER_INFORMATION = re.compile(r"//[^/@\s]+@")
+
+
+class Finding(NamedTuple):
+    """One reason to refuse a change: a problem code and a sentence that says exactly what differs."""
+
+    code: str
+    message: str
+
+
+class Judgement(NamedTuple):
+    """What a judge says about one file's two sides. ``note`` explains where there is nothing to refuse."""
+
+    findings: tuple[Finding, ...] = ()
+    note: str | None = None
+
+
+def as_problem(finding: Finding, change: Change) -> Problem:
+    return Problem(finding.code, finding.message, _next_step(finding.code, change), change.path)
+
+
+def listed(items: list[str], limit: int = 6) -> str:
+    """At most ``limit`` of the items, and how many more there are."""
+    more = len(items) - limit
+    return ", ".join(items[:limit]) + (f" and {more} more" if more > 0 else "")
+
+
+def printable(text: str) -> str:
+    """Text fit for a message: no user names or passwords of URLs, no undecodable bytes."""
+    return _USER_INFORMATION.sub("//", text).encode("utf-8", "backslashreplace").decode()
+
+
+def _next_step(code: str, change: Change) -> str:
+    path = shell_word(change.path)
+    acknowledge = PROBLEM_KINDS[code].acknowledge
+    if acknowledge:
+        return f"overlaysync push --acknowledge {acknowledge}, or undo: {_undo(change)}"
+    if code == "unsafe-name":
+        tracked = change.head is not None
+        return f"rename it: {'git mv' if tracked else 'mv'} -- {path} NEW-NAME"
+    if code == "submodule-change" and change.content is None:
+        return f"rebuild the image, or undo: {_undo_submodule(change)}"
+    if code == "generated-change":
+        return f"change its input and rebuild the image, or undo: {_undo(change)}"
+    if code == "startup-hook":
+        return f"rebuild the image so that the installer places it, or undo: {_undo(change)}"
+    return f"rebuild the image, or undo: {_undo(change)}"
+
+
+def _undo(change: Change) -> str:
+    """The git command that takes the change out of the difference; a new file is kept in the stash."""
+    path = shell_word(change.path)
+    if change.kind is ChangeKind.ADDED:
+        return f"git stash push --include-untracked -- {path}"
+    return f"git checkout HEAD -- {path}"
+
+
+def _undo_submodule(change: Change) -> str:
+    path = shell_word(change.path)
+    if change.kind is ChangeKind.ADDED:
+        return f"mv -- {path} .."
+    return f"git checkout HEAD -- {path} && git submodule update --init -- {path}"
+
+
+def shell_word(path: RepoPath) -> str:
+    """The path as one word of a shell's command line, printable whatever bytes it holds."""
+    if path.isprintable():
+        return shlex.quote(path)
+    raw = path.encode("utf-8", "surrogateescape")
+    return "$'" + "".join(_ansi_c(byte) for byte in raw) + "'"
+
+
+def _ansi_c(byte: int) -> str:
+    character = chr(byte)
+    if character in "\\'":
+        return "\\" + character
+    return character if 0x20 <= byte < 0x7F else f"\\x{byte:02x}"

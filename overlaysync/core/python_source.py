@@ -1,0 +1,129 @@
+"""Python source judged definition by definition: is what changed a foreign binding or a JIT kernel?"""
+
+from __future__ import annotations
+
+import ast
+import platform
+import re
+import warnings
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from overlaysync.core import bindings, definitions, kernels
+from overlaysync.core.definitions import Unit
+from overlaysync.core.finding import Finding, Judgement, listed, printable
+from overlaysync.core.imported_names import Names, read
+
+FORMATTING_ONLY = "comments or formatting only"
+PARSER_FAILURES = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What parser and compiler raise for a text that is no Python: also NUL bytes and too deep nesting."""
+
+_HEADER_LINES = 10
+_GENERATED = re.compile(
+    rb"^\s*(#|\"\"\"|''').*(generated (by|from)|auto-?generated|do not edit)", re.IGNORECASE
+)
+
+_SENTENCES = {
+    "binding-change": "declares or calls compiled operators",
+    "jit-change": "compiled at run time",
+}
+
+
+class Side(NamedTuple):
+    """One side of a file, parsed. ``names``: what the imports and assignments of the module bind."""
+
+    tree: ast.Module
+    units: list[Unit]
+    names: Names
+
+
+def judge_python(before: bytes | None, after: bytes | None) -> Judgement:
+    """Compare two sides of a Python file.
+
+    Args:
+        before: HEAD's content; None for a new file, all of whose definitions count as changed.
+        after: the worktree's content; None for a removed file, all of whose definitions count as removed.
+    """
+    try:
+        new = parse(after)
+        _compile(after)
+    except PARSER_FAILURES as error:
+        return Judgement((Finding("syntax-error", _syntax_message(error)),))
+    try:
+        old = parse(before)
+    except PARSER_FAILURES:
+        # HEAD's side is no Python of the host's version: nothing to pair with, so everything is new.
+        old = parse(None)
+    return _judge_sides(old, new, _note(before, after))
+
+
+def parse(content: bytes | None) -> Side:
+    """Cut a file into its units; no content is an empty file. Raises ``PARSER_FAILURES``."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of invalid escapes, which are the file's affair
+        tree = ast.parse(content or b"")
+    units = definitions.units(tree, content or b"")
+    names = Names().bind([root for unit in units if unit.function is None for root in unit.roots])
+    return Side(tree, units, names)
+
+
+def _compile(content: bytes | None) -> None:
+    """Compiling refuses what parsing lets through, such as a ``return`` outside of a function."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compile(content or b"", "<worktree>", "exec", dont_inherit=True)
+
+
+def _syntax_message(error: BaseException) -> str:
+    version = f"judged by Python {platform.python_version()} of this host; the target's may be newer"
+    if isinstance(error, SyntaxError):
+        place = f"line {error.lineno}: " if error.lineno else ""
+        return printable(f"{place}{error.msg} ({version})")
+    return printable(f"cannot be parsed, {type(error).__name__}: {error} ({version})")
+
+
+def _judge_sides(old: Side, new: Side, note: str | None) -> Judgement:
+    removed, written = definitions.difference(old.units, new.units)
+    if not removed and not written:
+        same = definitions.fingerprint(old.tree) == definitions.fingerprint(new.tree)
+        return Judgement(note=FORMATTING_ONLY if same else note)
+    evidence = [*_evidence(new, written), *_evidence(old, removed)]
+    written_names = {unit.name for unit in written if unit.name}
+    findings = []
+    for code, sentence in _SENTENCES.items():
+        titles: dict[str, str] = {}
+        for unit, its_code, reason in evidence:
+            if its_code == code:
+                state = "" if unit in written else " before" if unit.name in written_names else " removed"
+                titles.setdefault(unit.name or f"{unit.title}{state}", f"{unit.title}{state}: {reason}")
+        if titles:
+            findings.append(Finding(code, f"{sentence}: {listed(list(titles.values()))}"))
+    return Judgement(tuple(findings), note)
+
+
+def _evidence(side: Side, changed: list[Unit]) -> Iterator[tuple[Unit, str, str]]:
+    """The changed definitions of a side that need an acknowledgement, each with problem code and reason."""
+    read_by = kernels.read_by_kernels(side.units, side.names) if changed else {}
+    for unit in changed:
+        reading = read(unit.nodes, side.names)
+        binding = bindings.evidence(reading)
+        if binding:
+            yield unit, "binding-change", binding
+        kernel = kernels.evidence(reading)
+        if kernel:
+            yield unit, "jit-change", kernel
+        elif unit in read_by:
+            yield unit, "jit-change", f"read by kernel {read_by[unit]}"
+
+
+def _note(before: bytes | None, after: bytes | None) -> str | None:
+    if before is None:
+        note = "new file, all of its definitions count as changed"
+    elif after is None:
+        note = "removed file, all of its definitions count as removed"
+    else:
+        note = ""
+    if any(_GENERATED.match(line) for line in (after or before or b"").splitlines()[:_HEADER_LINES]):
+        generated = "its first lines say that it is generated"
+        note = f"{note}; {generated}" if note else generated
+    return note or None

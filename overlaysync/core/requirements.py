@@ -1,0 +1,72 @@
+"""Requirements, compared by what they ask for and not by how they are written."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from overlaysync.core.finding import Finding, Judgement, listed, printable
+from overlaysync.core.vocabulary import words
+
+_DEVELOPMENT_WORDS = words(
+    "dev devel develop development test tests testing doc docs documentation lint linting linters style",
+    "quality format formatting typing typecheck mypy ci coverage bench benchmark benchmarks example examples",
+    "notebook notebooks",
+)
+_COMMENT = re.compile(r"(^|\s)#.*$")
+
+
+def for_development_only(name: str) -> bool:
+    """Whether an extra or a requirements file is named for work on the project and not for its use."""
+    return not _DEVELOPMENT_WORDS.isdisjoint(re.split(r"[-_.]", name.lower()))
+
+
+def differences(before: Iterable[str], after: Iterable[str]) -> list[str]:
+    """What was added, removed or changed, one text for each distribution: ``torch==2.8 -> torch==2.9``."""
+    old, new = _by_name(before), _by_name(after)
+    texts = []
+    for name in sorted(old.keys() | new.keys()):
+        was, is_now = "; ".join(sorted(old[name])), "; ".join(sorted(new[name]))
+        if was != is_now:
+            texts.append(
+                f"{was} -> {is_now}" if was and is_now else f"adds {is_now}" if is_now else f"removes {was}"
+            )
+    return texts
+
+
+def judge_requirements_file(before: bytes | None, after: bytes | None) -> Judgement:
+    """Compare two sides of a pip requirements or constraints file; a missing side is an empty one."""
+    changed = differences(_lines(before), _lines(after))
+    if not changed:
+        return Judgement(note="comments or formatting only")
+    return Judgement((Finding("requirement-change", f"dependency pin changed: {listed(changed)}"),))
+
+
+def _lines(content: bytes | None) -> list[str]:
+    """The file's logical lines without comments (https://pip.pypa.io/en/stable/reference/requirements-file-format/)."""
+    text = (content or b"").decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+    physical = [_COMMENT.sub("", line) for line in text.splitlines()]
+    logical = re.sub(r"\\\n", " ", "\n".join(physical))
+    return [line.strip() for line in logical.splitlines() if line.strip()]
+
+
+def _by_name(lines: Iterable[str]) -> defaultdict[str, set[str]]:
+    grouped: defaultdict[str, set[str]] = defaultdict(set)
+    for line in lines:
+        name, text = _normalized(" ".join(line.split()))
+        grouped[name].add(text)
+    return grouped
+
+
+def _normalized(line: str) -> tuple[str, str]:
+    """The name to pair a line by, and its text without credentials. Options pair by their whole text."""
+    specification, separator, options = line.partition(" --")
+    try:
+        requirement = Requirement(specification)
+    except InvalidRequirement:
+        return line, printable(line)
+    return canonicalize_name(requirement.name), printable(str(requirement) + separator + options)
