@@ -40,9 +40,12 @@ def _canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()  # PEP 503
 
 
-def _distributions(wanted: str) -> list[tuple[str, dict[str, Any]]]:
-    """Every copy of the project on the search path, first found first: (its dist-info, description)."""
-    found: list[tuple[str, dict[str, Any]]] = []
+METADATA = re.compile(r"(.+?)(?:-([^-]+)(?:-py[\d.]+)?(?:-[^-]+)?)?\.(dist-info|egg-info|egg-link|egg)$")
+
+
+def _listing() -> list[tuple[str, str]]:
+    """(directory, name) of everything that stands on the search path, in its order."""
+    found: list[tuple[str, str]] = []
     seen = set()
     for entry in _search_path():
         directory = os.path.realpath(entry or os.getcwd())
@@ -50,17 +53,32 @@ def _distributions(wanted: str) -> list[tuple[str, dict[str, Any]]]:
             continue
         seen.add(directory)
         try:
-            names = sorted(os.listdir(directory))
+            found.extend((directory, name) for name in sorted(os.listdir(directory)))
         except OSError:
             continue
-        for name in names:
-            match = re.match(
-                r"(.+?)(?:-([^-]+)(?:-py[\d.]+)?(?:-[^-]+)?)?\.(dist-info|egg-info|egg-link|egg)$", name
-            )
-            if match and _canonical(match.group(1)) == wanted:
-                description = _distribution(directory, name, match.group(2), match.group(3))
-                found.append((os.path.join(directory, name), description))
     return found
+
+
+def _distributions(listing: list[tuple[str, str]], wanted: str) -> list[tuple[str, dict[str, Any]]]:
+    """Every copy of the project on the search path, first found first: (its dist-info, description)."""
+    found = []
+    for directory, name in listing:
+        match = METADATA.match(name)
+        if match and _canonical(match.group(1)) == wanted:
+            description = _distribution(directory, name, match.group(2), match.group(3))
+            found.append((os.path.join(directory, name), description))
+    return found
+
+
+def _installed(listing: list[tuple[str, str]]) -> dict[str, str | None]:
+    """Versions of all projects on the search path, by the copy that is found first."""
+    versions: dict[str, str | None] = {}
+    for _, name in listing:
+        match = METADATA.match(name)
+        if match:
+            project, version = _text(_canonical(match.group(1))), match.group(2)
+            versions.setdefault(str(project), _text(version) if version else None)
+    return versions
 
 
 def _distribution(root: str, metadata: str, version: str | None, form: str) -> dict[str, Any]:
@@ -77,7 +95,14 @@ def _distribution(root: str, metadata: str, version: str | None, form: str) -> d
         "form": form,
         "editable": editable,
         "direct_url": direct_url,
+        "requires": _requirements(os.path.join(root, metadata, "METADATA")),
     }
+
+
+def _requirements(metadata: str) -> list[str]:
+    """``Requires-Dist`` of the core metadata, as written."""
+    head = (_read(metadata, 1 << 20) or "").partition("\n\n")[0]
+    return re.findall(r"^Requires-Dist: *(.+)$", head, re.MULTILINE)
 
 
 def _read(path: str, limit: int = -1) -> str | None:
@@ -175,7 +200,8 @@ def survey(request: dict[str, Any]) -> dict[str, Any]:
     import site
     from importlib import machinery
 
-    found = _distributions(_canonical(request["distribution"]))
+    listing = _listing()
+    found = _distributions(listing, _canonical(request["distribution"]))
     usable = [dist_info for dist_info, item in found if item["form"] == "dist-info"]
     prefix = sys.pycache_prefix
     return {
@@ -190,6 +216,8 @@ def survey(request: dict[str, Any]) -> dict[str, Any]:
         "user_site": _text(site.USER_SITE),
         "user_site_enabled": bool(site.ENABLE_USER_SITE),
         "uid": os.getuid(),
+        "installed": _installed(listing),
+        "hooks": [_text(name) for _, name in listing if name.endswith(".pth")],
         "distributions": [item for _, item in found],
         "packages": [resolve(name) for name in _top_level(usable[0])] if usable else [],
     }

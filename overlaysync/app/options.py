@@ -19,7 +19,8 @@ class Options(Struct, frozen=True):
     """Where, onto what, and with which evidence.
 
     ``records``: where manifests are kept on the host (default: the user's state directory).
-    ``acknowledged``: names of risk classes (``binding``, ``jit``, ``syntax``, ``removals``, ``drift``).
+    ``acknowledged``: names of risk classes (``binding``, ``jit``, ``syntax``, ``removals``,
+    ``drift``, ``environment``).
     """
 
     worktree: Path

@@ -131,6 +131,8 @@ def make_manifest(
         ),
         imports=proof.imports,
         workload=cause.workload,
+        environment=interpreter.installed,
+        hooks=interpreter.hooks,
         acknowledged=cause.acknowledged,
         not_packaged=cause.not_packaged,
         left_out=cause.left_out,

@@ -13,6 +13,7 @@ from overlaysync.app.store import store
 from overlaysync.app.survey import Situation
 from overlaysync.app.timing import Stages
 from overlaysync.errors import UsageError
+from overlaysync.core import companions
 from overlaysync.model.evidence import Baseline
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Operation, Placement, Plan
@@ -146,6 +147,7 @@ def details_of(contact: Contact, situation: Situation) -> dict[str, Any]:
         "ignored": [f"{item.path}: not synced, ignored by {item.rule}" for item in snapshot.ignored],
         "hidden": [f"{path}: index flag set, compared by bytes" for path in snapshot.hidden],
         "mode_only": [f"{path}: only the executable bit differs, not synced" for path in snapshot.mode_only],
+        "unmet": companions.unmet(contact.distribution, contact.interpreter),
         "notes": [*situation.selection.notes, *_copies(situation), *_links(situation)],
         "workload_ignored": list(reading.workload.record.ignored),
     }

@@ -9,7 +9,7 @@ from msgspec import Struct
 from overlaysync.app.contact import Contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.reading import Reading, not_built, read
-from overlaysync.core import drift, modules, workload
+from overlaysync.core import companions, drift, modules, workload
 from overlaysync.core.evidence import image_commit, judge, judge_overlay
 from overlaysync.core.mapping import Shipped, prove
 from overlaysync.core.planning import make_plan
@@ -52,6 +52,7 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
     problems = [
         *modules.judge_installation(contact.interpreter, contact.distribution, contact.name),
         *workload.judge(reading.workload),
+        *companions.judge(contact.distribution, contact.interpreter, reading.manifest),
         *selection.problems,
         *judge_plausible(selection.desired, len(shipped.destinations)),
         *identity_problems,

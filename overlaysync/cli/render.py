@@ -19,6 +19,7 @@ NOTES = (
     "ignored",
     "mode_only",
     "hidden",
+    "unmet",
     "notes",
     "workload_ignored",
 )

@@ -98,7 +98,7 @@ def _votes_by_path(tree: Mapping[RepoPath, TreeEntry], files: Sequence[Installed
     votes: Counter[RootPair] = Counter()
     for file in files:
         for path in by_name.get(file.path.rpartition("/")[2], []):
-            if path == file.path or path.endswith("/" + file.path):
+            if f"/{path}".endswith(f"/{file.path}"):
                 votes[RootPair(source=path[: -len(file.path)].rstrip("/"), installed="")] += 1
     return votes
 

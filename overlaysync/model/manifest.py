@@ -81,6 +81,8 @@ class Manifest(Struct, frozen=True):
     files: tuple[FileRecord, ...]
     imports: tuple[Resolution, ...]
     workload: WorkloadRecord
+    environment: dict[str, str | None] = field(default_factory=dict)  # versions of all installed projects
+    hooks: tuple[str, ...] = ()  # start-up hooks (.pth) on the search path
     acknowledged: tuple[Acknowledgement, ...] = ()
     not_packaged: tuple[RepoPath, ...] = ()
     left_out: tuple[Problem, ...] = ()

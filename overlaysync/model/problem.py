@@ -253,6 +253,13 @@ PROBLEM_KINDS: dict[str, ProblemKind] = {
         "destination not proven",
         "More than one installed path could come from this file, or none is proven.",
     ),
+    "environment-changed": ProblemKind(
+        5,
+        "a requirement was installed anew",
+        "A project that the distribution requires has another version than at the first push: its compiled "
+        "parts may no longer fit together.",
+        acknowledge="environment",
+    ),
     "overlay-damaged": ProblemKind(
         5,
         "our record in the target is damaged",

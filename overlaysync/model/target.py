@@ -67,6 +67,7 @@ class Distribution(Struct, frozen=True):
     form: str  # "dist-info", "egg-info", "egg-link", "egg"
     editable: bool = False
     direct_url: str | None = None  # PEP 610 document, as text
+    requires: tuple[str, ...] = ()  # Requires-Dist of its METADATA
 
 
 class Resolution(Struct, frozen=True):
@@ -100,6 +101,8 @@ class Interpreter(Struct, frozen=True):
     user_site: str | None = None
     user_site_enabled: bool = False
     uid: int = -1
+    installed: dict[str, str | None] = field(default_factory=dict)  # versions of all projects it sees
+    hooks: tuple[str, ...] = ()  # .pth files on its search path: they run, or add paths, at every start
     distributions: tuple[Distribution, ...] = ()
     packages: tuple[Resolution, ...] = ()  # the distribution's top-level names, resolved
     error: str | None = None
