@@ -84,10 +84,16 @@ def judge(workload: Workload) -> list[Problem]:
             code="workload",
             message=f"process {process.pid} could have the package loaded: {describe(process)[:200]} "
             f"(uid {process.uid}, started {_moment(process.started)})",
-            next_step=f"end it (kill {process.pid} in the target), or name it in workload-ignore",
+            next_step=_remedy(process),
         )
         for process in workload.processes
     ]
+
+
+def _remedy(process: RunningProcess) -> str:
+    if process.pid == 1:  # of a container: with it, everything ends
+        return "start the container with another main process (sleep infinity), and the workload in it later"
+    return f"end it (kill {process.pid} in the target), or name it in workload-ignore"
 
 
 def judge_stale(workload: Workload, recorded_at: float) -> list[Problem]:

@@ -56,10 +56,10 @@ for directory, directories, files in os.walk(root):
     for name in directories + files:
         path = os.path.join(directory, name)
         status = os.lstat(path)
-        stamps[path] = [getattr(status, "st_" + field) for field in (
-            "mode", "uid", "gid", "ino", "nlink", "size", "mtime_ns", "ctime_ns")]
-    directories[:] = [
-        name for name in directories if os.lstat(os.path.join(directory, name)).st_dev == device]
+        if status.st_dev == device:
+            stamps[path] = [getattr(status, "st_" + field) for field in (
+                "mode", "uid", "gid", "ino", "nlink", "size", "mtime_ns", "ctime_ns")]
+    directories[:] = [name for name in directories if os.path.join(directory, name) in stamps]
 print(json.dumps(stamps))
 """
 

@@ -1,0 +1,171 @@
+"""The baseline: HEAD is the image's commit, proven by evidence and by content, or nothing is written."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.scenario import REVISION, Scenario, Stage, changed, codes, second_commit
+
+pytestmark = pytest.mark.container
+
+OTHER = "0123456789abcdef0123456789abcdef01234567"
+
+
+def test_head_one_commit_on(scenario: Scenario) -> None:
+    scenario.edit_generation()
+    image_commit = second_commit(scenario.project)
+    scenario.edit_generation(3)
+    answer = scenario.refused()
+    assert (answer["exit_code"], codes(answer)) == (4, ["head-differs"])
+    [problem] = answer["problems"]
+    assert scenario.project.head in problem["message"]
+    assert image_commit in problem["message"]
+    assert REVISION in problem["message"]
+    assert f"git worktree add --detach ../at-image {image_commit}" in problem["next_step"]
+
+    # what it says to do leads to the goal
+    scenario.project.git("worktree", "add", "--quiet", "--detach", "../at-image", image_commit)
+    line = ["-C", scenario.project.path.parent / "at-image", "push", "--container", scenario.target]
+    assert scenario.cli(*line).exit_code == 0  # nothing is changed there
+    scenario.project.git("switch", "--quiet", "--discard-changes", "--detach", image_commit)
+    scenario.edit_generation(4)
+    scenario.applied()
+    assert scenario.answer() == "generation 4: 1.0"
+
+
+def test_a_short_id_proves_nothing(stage: Stage) -> None:
+    project = stage.project()
+    short = project.head[:12]
+    scenario = stage.start(project, stage.image(project, labels={REVISION: short}))
+    scenario.edit_generation()
+    answer = scenario.refused()
+    assert (answer["exit_code"], codes(answer)) == (4, ["no-image-commit"])
+    assert short in answer["problems"][0]["message"]
+    assert "--image-commit" in answer["problems"][0]["next_step"]
+    assert scenario.refused("--image-commit", short)["exit_code"] == 4
+    scenario.applied("--image-commit", project.head)
+
+
+def test_a_label_against_the_given_commit(scenario: Scenario) -> None:
+    scenario.edit_generation()
+    other = second_commit(scenario.project)
+    head = scenario.project.head
+    answer = scenario.refused("--image-commit", head)
+    assert (answer["exit_code"], codes(answer)) == (4, ["evidence-conflict"])
+    assert head in answer["problems"][0]["message"]
+    assert other in answer["problems"][0]["message"]
+    scenario.project.git("reset", "--quiet", "--soft", other)
+    scenario.project.git("reset", "--quiet", "notes.txt")
+    (scenario.project.path / "notes.txt").unlink()
+    scenario.project.git("reset", "--quiet")
+    scenario.applied("--image-commit", other)
+
+
+def test_a_commit_that_nobody_has(stage: Stage) -> None:
+    project = stage.project()
+    scenario = stage.start(project, stage.image(project, labels={REVISION: OTHER}))
+    scenario.edit_generation()
+    answer = scenario.refused()
+    assert (answer["exit_code"], codes(answer)) == (4, ["unknown-commit"])
+    assert OTHER in answer["problems"][0]["message"]
+    assert answer["problems"][0]["next_step"] == f"git fetch origin {OTHER}"
+    status = scenario.ask("status")
+    assert (status["outcome"], status["exit_code"]) == ("refused", 1)
+
+
+def test_no_label(stage: Stage) -> None:
+    scenario = stage.set(labels={})
+    scenario.edit_generation()
+    answer = scenario.refused()
+    assert (answer["exit_code"], codes(answer)) == (4, ["no-image-commit"])
+    assert "12 of 12 installed files equal those of HEAD" in answer["problems"][0]["message"]
+    assert scenario.refused("--image-commit", OTHER)["exit_code"] == 4
+    answer = scenario.applied("--image-commit", scenario.project.head)
+    assert answer["baseline"]["content"]["equal"] == answer["baseline"]["content"]["compared"] == 12
+
+
+def test_a_given_commit_that_content_does_not_confirm(stage: Stage) -> None:
+    """The image was built from another state of every file than the commit that the user names."""
+    project = stage.project()
+    tag = stage.image(project, labels={})
+    for path in sorted((project.path / "sample_pkg").rglob("*.py")):
+        path.write_text(f"# another time\n{path.read_text()}")
+    project.commit("Every file differs")
+    scenario = stage.start(project, tag)
+    scenario.edit_generation()
+    answer = scenario.refused("--image-commit", project.head)
+    assert answer["exit_code"] == 4
+    assert set(codes(answer)) <= {"content-differs", "content-unproven", "original-differs"}
+
+
+def test_an_unrelated_file_was_altered(scenario: Scenario) -> None:
+    altered = f"{scenario.site}/sample_pkg/layers/norm.py"
+    scenario.container.write(altered, "def normalise(value):\n    return value / 4\n")
+    scenario.edit_generation()
+    before = scenario.files()
+    answer = scenario.refused()
+    assert (answer["exit_code"], codes(answer)) == (5, ["drift"])
+    [problem] = answer["problems"]
+    assert problem["path"] == "sample_pkg/layers/norm.py"
+    assert problem["message"].count("sha256") == 2  # the target's and the worktree's, beside HEAD's blob
+    assert "HEAD blob" in problem["message"]
+    assert "--acknowledge drift" in problem["next_step"]
+
+    answer = scenario.applied("--acknowledge", "drift")
+    assert answer["details"]["acknowledged"] == {"drift": ["sample_pkg/layers/norm.py"]}
+    assert changed(before, scenario.files()) <= {
+        "sample_pkg/engine.py",
+        "sample_pkg/__pycache__/engine.cpython-311.pyc",
+    }
+    assert scenario.answer() == "generation 2: 2.0"
+    manifest = scenario.cli("-C", scenario.project.path, "manifest", "show", "--json").json()
+    assert manifest["details"]["manifest"]["acknowledged"] == [
+        {"risk": "drift", "paths": ["sample_pkg/layers/norm.py"]}
+    ]
+
+
+def test_the_altered_file_is_the_one_to_push(scenario: Scenario) -> None:
+    altered = f"{scenario.site}/sample_pkg/engine.py"
+    original = scenario.container.exec("cat", altered).stdout
+    scenario.container.write(altered, original + "\nPATCHED = True\n")
+    scenario.edit_generation()
+    for arguments in ((), ("--acknowledge", "drift")):
+        answer = scenario.refused(*arguments)
+        assert (answer["exit_code"], codes(answer)) == (5, ["original-differs"])
+    scenario.container.write(altered, original)
+    scenario.applied()
+
+
+def test_a_compiled_file_was_altered(scenario: Scenario) -> None:
+    """No blob of HEAD tells what it should be; RECORD does."""
+    name = scenario.python("import sample_pkg._queue as m; print(m.__file__)")
+    scenario.container.exec("chmod", "u+w", name, check=True)
+    scenario.container.write(name, "no longer what was built")
+    scenario.edit_generation()
+    answer = scenario.refused()
+    assert (answer["exit_code"], codes(answer)) == (5, ["drift"])
+    scenario.applied("--acknowledge", "drift")
+
+
+def test_the_image_was_built_with_another_file(stage: Stage) -> None:
+    """RECORD agrees with the installed file: the build overwrote a tracked one, or HEAD is another."""
+    scenario = stage.set(build={"generated": {"layers/norm.py": "def normalise(value):\n    return 5\n"}})
+    scenario.edit_generation()
+    answer = scenario.refused()
+    assert (answer["exit_code"], codes(answer)) == (4, ["content-differs"])
+    line = 'generated = ["sample_pkg/layers/norm.py"]'
+    assert line in answer["problems"][0]["next_step"]
+    assert scenario.refused("--acknowledge", "drift")["exit_code"] == 4
+
+    scenario.project.write("overlaysync.toml", f"[[package]]\n{line}\n")
+    answer = scenario.applied()
+    assert scenario.answer() == "generation 2: 5"
+    manifest = scenario.cli("-C", scenario.project.path, "manifest", "show", "--json").json()
+    [different] = manifest["details"]["manifest"]["baseline"]["content"]["different"]
+    assert (different["source"], different["explained"]) == ("sample_pkg/layers/norm.py", "generated")
+
+    scenario.project.edit("layers/norm.py", "/ 8", "/ 16")
+    answer = scenario.refused()
+    assert answer["exit_code"] == 5
+    assert codes(answer) == ["original-differs"]
+    assert "the build overwrites this tracked file" in answer["problems"][0]["message"]

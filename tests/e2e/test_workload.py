@@ -1,0 +1,165 @@
+"""Processes of the target that could have the package loaded: nothing is written while one runs."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.e2e.scenario import Scenario, Stage, codes
+from tests.parts.containers import Container
+
+pytestmark = pytest.mark.container
+
+SERVE = "import sample_pkg.ops, time; open('/tmp/ready', 'w'); time.sleep(600)"
+ERASE = """
+import sample_pkg.ops, time
+fields = open("/proc/self/stat").read().rpartition(")")[2].split()
+start, end = int(fields[45]), int(fields[46])
+with open("/proc/self/mem", "r+b", buffering=0) as memory:
+    memory.seek(start)
+    memory.write(b"Engine::Core".ljust(end - start, b"\\0"))
+open("/proc/self/comm", "w").write("Engine::Core")
+open("/tmp/ready", "w")
+time.sleep(600)
+"""
+"""As setproctitle does it: the words that the process was started with are overwritten in its own memory."""
+
+
+def start(container: Container, *argv: str, user: str | None = None) -> None:
+    """Starts a process in the background, and waits for the file with which it says that it is up."""
+    options = ["--detach"] + ([] if user is None else ["--user", user])
+    container.engine.run("exec", *options, container.name, *argv)
+    wait_for(container, "/tmp/ready")
+
+
+def wait_for(container: Container, path: str) -> None:
+    deadline = time.monotonic() + 30
+    while container.exec("stat", path).returncode != 0:
+        assert time.monotonic() < deadline, f"{path} never came"
+        time.sleep(0.05)
+
+
+def pid_of(container: Container, words: str) -> str:
+    """The one process whose command line or name holds ``words``."""
+    code = (
+        "import os, sys\n"
+        "for pid in filter(str.isdigit, os.listdir('/proc')):\n"
+        "    command = open(f'/proc/{pid}/cmdline', errors='replace').read().replace(chr(0), ' ')\n"
+        "    if sys.argv[1] in command and int(pid) not in (os.getpid(), 1): print(pid)\n"
+    )
+    return container.exec("python3", "-I", "-c", code, words, check=True).stdout.strip()
+
+
+def test_a_process_with_the_package_loaded(scenario: Scenario) -> None:
+    start(scenario.container, "python3", "-c", SERVE)
+    pid = pid_of(scenario.container, "sample_pkg.ops")
+    scenario.edit_generation()
+    answer = scenario.refused()
+    assert (answer["exit_code"], codes(answer)) == (6, ["workload"])
+    [problem] = answer["problems"]
+    assert f"process {pid} " in problem["message"]
+    assert "python3 -c import sample_pkg.ops" in problem["message"]
+    assert "started 20" in problem["message"]
+    assert f"kill {pid}" in problem["next_step"]
+    status = scenario.ask("status")
+    assert (status["exit_code"], codes(status)) == (0, ["workload"])  # nothing is wrong, only not now
+    scenario.container.exec("kill", pid, check=True)
+    scenario.applied()
+    assert scenario.answer() == "generation 2: 1.0"
+
+
+def test_revert_waits_for_it_too(scenario: Scenario) -> None:
+    scenario.edit_generation()
+    scenario.applied()
+    start(scenario.container, "python3", "-c", SERVE)
+    answer = scenario.refused(command="revert")
+    assert (answer["exit_code"], codes(answer)) == (6, ["workload"])
+    scenario.container.exec("kill", pid_of(scenario.container, "sample_pkg.ops"), check=True)
+    assert scenario.ask("revert")["outcome"] == "applied"
+
+
+def test_what_the_configuration_ignores(scenario: Scenario) -> None:
+    start(scenario.container, "python3", "-c", SERVE, "jupyter")
+    scenario.edit_generation()
+    scenario.project.write("overlaysync.toml", '[[package]]\nworkload-ignore = ["python3 * other"]\n')
+    assert scenario.refused()["exit_code"] == 6
+    scenario.project.write("overlaysync.toml", '[[package]]\nworkload-ignore = ["python3 * jupyter"]\n')
+    answer = scenario.applied()
+    assert len(answer["details"]["workload_ignored"]) == 1
+
+
+def test_a_process_that_erased_its_command_line(scenario: Scenario) -> None:
+    start(scenario.container, "python3", "-c", ERASE)
+    pid = pid_of(scenario.container, "Engine::Core")
+    scenario.edit_generation()
+    answer = scenario.refused()
+    assert answer["exit_code"] == 6
+    assert f"process {pid} could have the package loaded: Engine::Core" in answer["problems"][0]["message"]
+    scenario.container.exec("kill", pid, check=True)
+    scenario.applied()
+
+
+def test_a_python_that_has_not_imported_it_yet(scenario: Scenario) -> None:
+    start(scenario.container, "python3", "-c", "import time; open('/tmp/ready', 'w'); time.sleep(600)")
+    scenario.edit_generation()
+    answer = scenario.refused()
+    assert (answer["exit_code"], codes(answer)) == (6, ["workload"])
+
+
+def test_other_processes_are_no_workload(stage: Stage) -> None:
+    """A shell, and the Python of another environment, cannot have the package loaded."""
+
+    def second_environment(container: Container) -> None:
+        container.exec("mkdir", "-p", "/opt/other/bin", check=True)
+        python = container.python("import os, sys; print(os.path.realpath(sys.executable))")
+        container.exec("ln", "-s", python, "/opt/other/bin/python", check=True)
+        container.write("/opt/other/pyvenv.cfg", f"home = {python.rpartition('/')[0]}\n")
+
+    scenario = stage.set(prepare=second_environment)
+    container = scenario.container
+    start(container, "sh", "-c", "touch /tmp/ready; sleep 600; true sample_pkg python3")
+    container.exec("rm", "/tmp/ready", check=True)
+    start(container, "/opt/other/bin/python", "-c", "import time; open('/tmp/ready', 'w'); time.sleep(600)")
+    scenario.edit_generation()
+    scenario.applied()
+    verified = scenario.ask("verify")
+    assert (verified["exit_code"], verified["problems"]) == (0, [])
+
+
+def test_the_main_process_of_the_container(stage: Stage) -> None:
+    scenario = stage.set(command=["python3", "-c", "import sample_pkg, time; time.sleep(600)"])
+    scenario.edit_generation()
+    answer = scenario.refused()
+    assert answer["exit_code"] == 6
+    assert "process 1 " in answer["problems"][0]["message"]
+    assert "kill 1 " not in answer["problems"][0]["next_step"]  # that would end the container
+
+
+def test_the_workload_of_another_user(stage: Stage) -> None:
+    """Who writes cannot look into root's process; what cannot be seen counts."""
+    scenario = stage.set(
+        user="1000",
+        prepare=lambda container: container.exec("chown", "-R", "1000:1000", "/opt/venv", check=True),
+    )
+    scenario.edit_generation()
+    scenario.applied()
+    start(scenario.container, "/opt/venv/bin/python3", "-c", SERVE, user="0")
+    scenario.edit_generation(3)
+    answer = scenario.refused()
+    assert (answer["exit_code"], codes(answer)) == (6, ["workload"])
+
+
+def test_an_older_process_is_found_by_verify(scenario: Scenario) -> None:
+    start(scenario.container, "python3", "-c", SERVE, "harmless")
+    scenario.project.write("overlaysync.toml", '[[package]]\nworkload-ignore = ["*harmless"]\n')
+    scenario.edit_generation()
+    scenario.applied()
+    (scenario.project.path / "overlaysync.toml").unlink()
+    answer = scenario.ask("verify")
+    assert (answer["exit_code"], codes(answer)) == (1, ["stale-process"])
+    pid = pid_of(scenario.container, "harmless")
+    assert f"process {pid} " in answer["problems"][0]["message"]
+    scenario.container.exec("kill", pid, check=True)
+    start(scenario.container, "python3", "-c", SERVE)
+    assert scenario.ask("verify")["exit_code"] == 0
