@@ -29,7 +29,7 @@ def sample(tmp_path: Path) -> SampleProject:
 
 def install(images: ImageFactory, sample: SampleProject, image: str, *options: str) -> str:
     wheel = sample.build_wheel(sample.path.parent / "wheels", extension=images.extension(image))
-    return images.installed(image, wheel, *options, labels={REVISION: sample.head})
+    return images.installed(image, wheel, options=options, labels={REVISION: sample.head})
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import hashlib
 import json
 import tempfile
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -75,31 +75,26 @@ class ImageFactory:
         return self._extensions[image]
 
     def installed(
-        self, image: str, wheel: Path, *options: str, labels: Mapping[str, str] | None = None
+        self, image: str, *wheels: Path, options: Sequence[str] = (), labels: Mapping[str, str] | None = None
     ) -> str:
-        """The image with a wheel installed by the real pip, bytecode and RECORD included.
+        """The image with wheels installed by the real pip, bytecode and RECORD included.
 
         Args:
-            options: further ones of ``pip install``; without any, the wheel goes where the image's
+            options: further ones of ``pip install``; without any, the wheels go where the image's
                 interpreter keeps its packages.
             labels: of the new image.
         """
-        key = (image, wheel.name, wheel.read_bytes(), options, tuple(sorted((labels or {}).items())))
+        content = tuple((wheel.name, wheel.read_bytes()) for wheel in wheels)
+        key = (image, content, tuple(options), tuple(sorted((labels or {}).items())))
         if key not in self._installed:
             pip = find_spec("pip")
             if pip is None or not pip.submodule_search_locations:
                 pytest.skip("installing into an image needs pip beside the Python that runs the tests")
-            mounts = [f"{wheel}:/mnt/{wheel.name}:ro", f"{pip.submodule_search_locations[0]}:/mnt/pip:ro"]
-            command = [
-                "python3",
-                "/mnt/pip",
-                "install",
-                "--quiet",
-                "--no-index",
-                "--no-deps",
-                "--no-cache-dir",
-            ]
-            command += ["--root-user-action=ignore", *options, f"/mnt/{wheel.name}"]
+            mounts = [f"{wheel}:/mnt/{wheel.name}:ro" for wheel in wheels]
+            mounts.append(f"{pip.submodule_search_locations[0]}:/mnt/pip:ro")
+            command = ["python3", "/mnt/pip", "install", "--quiet", "--no-index", "--no-deps"]
+            command += ["--no-cache-dir", "--root-user-action=ignore", *options]
+            command += [f"/mnt/{wheel.name}" for wheel in wheels]
             self._installed[key] = self.derived(
                 image, lambda container: container.exec(*command, check=True), labels=labels, mounts=mounts
             )
@@ -119,8 +114,7 @@ class ImageFactory:
         try:
             container = factory.run(image, arguments=["--tmpfs=/mnt"], mounts=mounts)
             prepare(container)
-            all_labels = {SESSION_LABEL: self.session, **(labels or {})}
-            changes = [f"LABEL {json.dumps(key)}={json.dumps(value)}" for key, value in all_labels.items()]
+            changes = _label_changes({SESSION_LABEL: self.session, **(labels or {})})
             self.engine.run("commit", *_change_options(changes), container.name, tag)
         finally:
             factory.remove_all()
@@ -141,6 +135,10 @@ class ImageFactory:
 
     def _import(self, archive: bytes, tag: str, changes: Iterable[str]) -> None:
         self.engine.run("import", *_change_options(changes), "-", tag, input=archive)
+
+
+def _label_changes(labels: Mapping[str, str]) -> list[str]:
+    return [f"LABEL {json.dumps(key)}={json.dumps(value)}" for key, value in labels.items()]
 
 
 def _change_options(changes: Iterable[str]) -> list[str]:

@@ -30,6 +30,10 @@ PROGRAMS = (
     *("cat", "chmod", "chown", "cp", "env", "false", "head", "id", "kill", "ln", "ls", "mkdir", "mv", "rm"),
     *("sh", "stat", "tar", "touch", "true"),
 )
+MADE_BY = b"".join(Path(__file__).with_name(name).read_bytes() for name in ("recipes.py", "interpreters.py"))
+"""Read when this module is loaded: edited later, it must not name what the loaded code makes."""
+MANYLINUX = ("libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1")
+"""Parts of the C library that older builds name: any manylinux wheel may (PEP 600)."""
 SLEEP = ["/usr/bin/sleep", "infinity"]
 """The workload of an idle container: alive, and no Python."""
 
@@ -50,8 +54,7 @@ class Recipe:
     @property
     def tag(self) -> str:
         """Named by everything that the image is made from."""
-        made_by = [Path(__file__), Path(__file__).with_name("interpreters.py")]
-        digest = hashlib.sha256(b"".join(path.read_bytes() for path in made_by) + repr(self).encode())
+        digest = hashlib.sha256(MADE_BY + repr(self).encode())
         kind = "venv" if self.venv else "dist-packages" if self.python.has_dist_packages else "system"
         name = f"py{self.python.version}-{kind}{'' if self.shell else '-no-shell'}"
         return f"{REPOSITORY}/{name}:{digest.hexdigest()[:16]}"
@@ -73,6 +76,9 @@ def root_archive(recipe: Recipe) -> bytes:
     files |= {f"{library}/{name}": path for name, path in python.files()}
     loading = [path for path in files.values() if path.suffix == ".so"]
     files |= libraries_of([*(path.resolve() for path in programs), python.executable, *loading])
+    if c_library := files.get("usr/lib/libc.so.6"):
+        beside = {f"usr/lib/{name}": c_library.with_name(name) for name in MANYLINUX}
+        files |= {name: path for name, path in beside.items() if path.exists()}
     links = {name: f"usr/{name}" for name in MERGED}
     links[f"{prefix}/bin/python3"] = f"python{python.version}"
     texts = {"etc/passwd": USERS, "etc/group": GROUPS}
