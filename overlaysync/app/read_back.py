@@ -51,7 +51,7 @@ def _prove_imports(
     problems = []
     for (path, _), resolution in zip(modules.items(), answers, strict=True):
         if expected[path] is None:
-            problem = judge_absent(resolution, path)
+            problem = judge_absent(resolution, f"{root}/{path}", path)
         else:
             problem = judge_present(resolution, f"{root}/{path}", path)
         if problem is not None:

@@ -57,9 +57,14 @@ def judge_present(resolution: Resolution, expected: str, path: str) -> Problem |
     return None
 
 
-def judge_absent(resolution: Resolution, path: str) -> Problem | None:
-    """A removed module must not be found any more."""
-    if resolution.error is not None or resolution.origin is None:
+def judge_absent(resolution: Resolution, gone: str, path: str) -> Problem | None:
+    """A removed module must not be found any more, but as a package that was a module, or the reverse.
+
+    ``gone`` is the removed file, absolute in the target.
+    """
+    package = "/__init__.py"
+    other = gone.removesuffix(package) + ".py" if gone.endswith(package) else gone[: -len(".py")] + package
+    if resolution.error is not None or resolution.origin in (None, other):
         return None
     message = f"{resolution.module} is removed, but is still imported from {resolution.origin}"
     return Problem("shadowed", message, "remove what stands there, or rebuild the image", path)
