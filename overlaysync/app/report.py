@@ -12,8 +12,8 @@ from overlaysync.app.options import Options
 from overlaysync.app.store import store
 from overlaysync.app.survey import Situation
 from overlaysync.app.timing import Stages
-from overlaysync.errors import UsageError
 from overlaysync.core import companions
+from overlaysync.errors import UsageError
 from overlaysync.model.evidence import Baseline
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Operation, Placement, Plan
@@ -147,10 +147,18 @@ def details_of(contact: Contact, situation: Situation) -> dict[str, Any]:
         "ignored": [f"{item.path}: not synced, ignored by {item.rule}" for item in snapshot.ignored],
         "hidden": [f"{path}: index flag set, compared by bytes" for path in snapshot.hidden],
         "mode_only": [f"{path}: only the executable bit differs, not synced" for path in snapshot.mode_only],
+        "absent": _absent(situation),
         "unmet": companions.unmet(contact.distribution, contact.interpreter),
         "notes": [*situation.selection.notes, *_copies(situation), *_links(situation)],
         "workload_ignored": list(reading.workload.record.ignored),
     }
+
+
+def _absent(situation: Situation) -> list[str]:
+    """Tracked files beside installed ones that are not installed: meant so, or forgotten by the build."""
+    tree, shipped = situation.reading.snapshot.tree, situation.shipped.destinations
+    packages = {path.rpartition("/")[0] for path in shipped}
+    return [path for path in tree if path not in shipped and path.rpartition("/")[0] in packages]
 
 
 def _copies(situation: Situation) -> list[str]:

@@ -20,6 +20,7 @@ NOTES = (
     "mode_only",
     "hidden",
     "unmet",
+    "absent",
     "notes",
     "workload_ignored",
 )
@@ -83,6 +84,8 @@ def _operations(result: Result, terminal: Terminal) -> None:
 
 def _lists(result: Result, terminal: Terminal) -> None:
     lists = {name: result.details.get(name) for name in NOTES}
+    if result.command == "push":
+        lists.pop("absent")  # nothing that a push would change; status and init tell it
     if result.not_packaged:
         lists["not_packaged"] = list(result.not_packaged)
     for name, value in lists.items():
