@@ -1,0 +1,150 @@
+"""Where sources stand, where packages are installed, and to whom they belong."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+import pytest
+
+from tests.e2e.scenario import Scenario, Stage, codes
+from tests.parts.containers import Container
+from tests.parts.images import ImageFactory
+
+pytestmark = pytest.mark.container
+
+DEBIAN_ROOT = "/usr/lib/python3/dist-packages"
+
+
+@pytest.mark.parametrize(
+    ("layout", "image", "install", "site"),
+    [
+        ("", "venv", (), "/opt/venv/lib/python{}/site-packages"),
+        ("src", "system", (), "/usr/local/lib/python{}/site-packages"),
+        ("python", "dist_packages", (), "/usr/local/lib/python{}/dist-packages"),
+        ("src", "dist_packages", (f"--target={DEBIAN_ROOT}",), DEBIAN_ROOT),
+    ],
+)
+def test_every_source_root_onto_every_install_root(
+    stage: Stage, images: ImageFactory, layout: str, image: str, install: tuple[str, ...], site: str
+) -> None:
+    scenario = stage.set(layout=layout, image=getattr(images, image)(), install=install)
+    version = scenario.python("import sys; print('%d.%d' % sys.version_info[:2])")
+    scenario.site = site.format(version)
+    before = scenario.files()
+    scenario.edit_generation()
+    scenario.project.write(scenario.project.source("layers/drop.py"), "RATE = 0.5\n")
+    answer = scenario.applied()
+    assert {(item["action"], item["source"], item["destination"]) for item in answer["operations"]} == {
+        ("replace", scenario.project.source("engine.py"), f"{scenario.site}/sample_pkg/engine.py"),
+        ("add", scenario.project.source("layers/drop.py"), f"{scenario.site}/sample_pkg/layers/drop.py"),
+    }
+    assert answer["details"]["install_root"] == scenario.site
+    assert scenario.answer() == "generation 2: 1.0"
+    assert scenario.python("from sample_pkg.layers import drop; print(drop.RATE)") == "0.5"
+    scenario.ask("revert")
+    assert scenario.files() == before
+
+
+def test_what_the_distribution_does_not_hold_is_reported(stage: Stage) -> None:
+    """G08: a tracked package that the wheel leaves out is never created."""
+    scenario = stage.set(build={"without": ["sample_pkg/models/*"]})
+    scenario.project.edit("models/tiny.py", "LAYERS = [", "LAYERS = [None, ")
+    scenario.project.write("sample_pkg/models/new.py", "NEW = True\n")
+    scenario.project.write("tools/release.py", "print('next release')\n")
+    before = scenario.traces()
+    answer = scenario.push()
+    assert (answer["outcome"], answer["exit_code"]) == ("unchanged", 0)
+    assert set(answer["not_packaged"]) == {
+        "sample_pkg/models/tiny.py",
+        "sample_pkg/models/new.py",
+        "tools/release.py",
+    }
+    assert scenario.traces() == before
+    scenario.edit_generation()
+    assert [item["source"] for item in scenario.applied()["operations"]] == ["sample_pkg/engine.py"]
+
+
+def own(path: str) -> Callable[[Container], object]:
+    return lambda container: container.exec("chown", "-R", "1000:1000", path, check=True)
+
+
+def test_root_owns_the_site_packages_and_the_container_is_not_root(stage: Stage) -> None:
+    scenario = stage.set(user="dev")
+    before = scenario.files()
+    scenario.edit_generation()
+    answer = scenario.refused()
+    assert (answer["exit_code"], codes(answer)) == (5, ["not-writable"])
+    [problem] = answer["problems"]
+    assert "uid 1000" in problem["message"]
+    assert "owner uid 0" in problem["message"]
+    assert "--user root" in problem["next_step"]
+
+    scenario.applied("--user", "root")
+    assert scenario.answer() == "generation 2: 1.0"
+    after = scenario.files()["sample_pkg/engine.py"]
+    assert after[:3] == before["sample_pkg/engine.py"][:3]
+    record = scenario.cli("-C", scenario.project.path, "manifest", "show", "--json").json()
+    assert record["details"]["manifest"]["interpreter"]["uid"] == 1000  # proven as the workload, not as root
+    refusal = scenario.refused(command="revert")
+    assert (refusal["exit_code"], codes(refusal)) == (5, ["not-writable"])
+    scenario.ask("revert", "--user", "root")
+    assert scenario.files() == before
+
+
+def test_a_file_that_the_workload_could_not_read_is_no_success(stage: Stage) -> None:
+    """Root would write what uid 1000 cannot import: a new file takes its mode from no original."""
+    scenario = stage.set(user="dev")
+    scenario.project.write("sample_pkg/layers/drop.py", "RATE = 0.5\n")
+    scenario.container.exec("chmod", "0700", f"{scenario.site}/sample_pkg/layers", user="0", check=True)
+    before = scenario.files()
+    answer = scenario.push("--user", "root")
+    assert answer["outcome"] in ("refused", "failed")
+    assert answer["exit_code"] in (5, 8)
+    assert scenario.files() == before
+    scenario.container.exec("chmod", "0755", f"{scenario.site}/sample_pkg/layers", user="0", check=True)
+    scenario.applied("--user", "root")
+
+
+def test_a_user_who_owns_the_environment(stage: Stage) -> None:
+    scenario = stage.set(prepare=own("/opt/venv"), user="1000:1000")
+    before = scenario.files()
+    scenario.edit_generation()
+    scenario.project.write("sample_pkg/layers/drop.py", "RATE = 0.5\n")
+    scenario.applied()
+    after = scenario.files()
+    assert {after[f"sample_pkg/{name}"][1:3] for name in ("engine.py", "layers/drop.py")} == {(1000, 1000)}
+    assert after["sample_pkg/engine.py"].mode == before["sample_pkg/engine.py"].mode
+    assert scenario.answer() == "generation 2: 1.0"
+    scenario.ask("revert")
+    assert scenario.files() == before
+
+
+def test_modes_are_kept_and_new_files_take_the_executable_bit(scenario: Scenario) -> None:
+    place = f"{scenario.site}/sample_pkg/engine.py"
+    scenario.container.exec("chmod", "0640", place, check=True)
+    scenario.container.exec("chown", "1000:1000", place, check=True)
+    before = scenario.files()
+    scenario.edit_generation()
+    script = scenario.project.write("sample_pkg/layers/tool.py", "#!/usr/bin/env python3\n")
+    script.chmod(0o755)
+    scenario.applied()
+    after = scenario.files()
+    assert after["sample_pkg/engine.py"][:3] == before["sample_pkg/engine.py"][:3] == (0o100640, 1000, 1000)
+    assert after["sample_pkg/layers/tool.py"][:3] == (0o100755, 0, 0)
+    scenario.ask("revert")
+    assert scenario.files() == before
+
+
+def test_a_linked_worktree_and_a_directory_in_it(scenario: Scenario) -> None:
+    """W02: the ``.git`` of a linked worktree is a file; the command may be called from anywhere below."""
+    project = scenario.project
+    project.git("worktree", "add", "--quiet", "--detach", "../linked")
+    linked = project.path.parent / "linked"
+    (linked / "sample_pkg" / "models" / "tiny.py").write_text("LAYERS = []\n")
+    line = ("push", "--json", "--container", scenario.target)
+    answer = scenario.cli(*line, directory=linked / "sample_pkg" / "models").json()
+    assert answer["outcome"] == "applied"
+    assert [item["source"] for item in answer["operations"]] == ["sample_pkg/models/tiny.py"]
+    pushed = scenario.files()["sample_pkg/models/tiny.py"].content
+    assert pushed == hashlib.sha256(b"LAYERS = []\n").hexdigest()
