@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathspec import GitIgnoreSpec
 
 from overlaysync.core import buildfiles, python_source, requirements, setuptools_files
-from overlaysync.core.finding import Finding, Judgement, as_problem
+from overlaysync.core.finding import Finding, Judgement, as_problem, printable
 from overlaysync.core.neighbours import classify_set
 from overlaysync.core.path_kind import PathKind, path_kind
 from overlaysync.model.classified import ChangeClass, ClassifiedChange
@@ -61,7 +61,10 @@ _ALWAYS = {
     PathKind.NATIVE: ("native-change", "native source {}; the image's extension was built from HEAD's"),
     PathKind.ARTEFACT: ("native-change", "compiled file {}; it comes from a build and not from an overlay"),
     # Native by class; the code says more: from the input follow generated C and a compiled module.
-    PathKind.CYTHON: ("generator-input", "Cython source {}; the image's extension was generated from HEAD's"),
+    PathKind.CYTHON: (
+        "generator-input",
+        "source for Cython {}; the image's extension was generated from HEAD's",
+    ),
     PathKind.GENERATOR_INPUT: ("generator-input", "generator input {}; what is made from it is still HEAD's"),
     PathKind.PROTOBUF: ("generated-change", "protobuf module {} without its .proto"),
     PathKind.STARTUP_HOOK: ("startup-hook", "start-up hook {}; it runs at every start of the interpreter"),
@@ -113,16 +116,14 @@ def _patterns(lines: tuple[str, ...]) -> GitIgnoreSpec:
 def _other_type(change: Change) -> tuple[ChangeClass, Finding] | None:
     """Class and finding of a change that is no difference of two regular files."""
     head = change.head.mode if change.head else None
-    detail = f": {change.note}" if change.note else ""
-    added_type = change.kind is ChangeKind.ADDED and change.content is None
-    if head == MODE_SUBMODULE or (added_type and "submodule" in detail):
-        finding = Finding("submodule-change", f"submodule {change.kind.value}{detail}")
-        return ChangeClass.SUBMODULE, finding
-    if head == MODE_LINK or change.kind is ChangeKind.RETYPED or added_type:
-        what = "symbolic link" if head == MODE_LINK or added_type else "path"
-        return ChangeClass.LINK, Finding(
-            "link-change", f"{what} {change.kind.value}{detail}; wheels hold no links"
-        )
+    note = change.note or ""
+    no_file_added = change.kind is ChangeKind.ADDED and change.content is None
+    if head == MODE_SUBMODULE or (no_file_added and note.startswith("is a submodule")):
+        message = f"submodule {change.kind.value}: {note or 'HEAD has a gitlink here'}"
+        return ChangeClass.SUBMODULE, Finding("submodule-change", printable(message))
+    if head == MODE_LINK or change.kind is ChangeKind.RETYPED or no_file_added:
+        message = f"{note or f'symbolic link {change.kind.value}'}; wheels hold regular files only"
+        return ChangeClass.LINK, Finding("link-change", printable(message))
     return None
 
 

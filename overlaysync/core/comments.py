@@ -5,32 +5,43 @@ from __future__ import annotations
 import re
 
 _CMAKE = re.compile(
-    r"""(?P<dropped> \#\[(?P<c>=*)\[ .*? \](?P=c)\] | \#[^\n]* | \s+ )
-      | (?P<kept> "(?:\\.|[^"\\])*" | \[(?P<a>=*)\[ .*? \](?P=a)\] | [^\s"\#\[]+ | . )""",
+    r"""(?: \#\[(?P<c>=*)\[ .*? \](?P=c)\] | \#[^\n]* | \s+ )
+      | (?P<kept> "(?:\\.|[^"\\])*" | \[(?P<a>=*)\[ .*? \](?P=a)\] | [^\s"\#\[()]+ | . )""",
     re.DOTALL | re.VERBOSE,
 )
 """Comments, quoted and bracket arguments: https://cmake.org/cmake/help/latest/manual/cmake-language.7.html"""
 
 _MESON = re.compile(
-    r"""(?P<dropped> \#[^\n]* | [^\S\n]+ )
-      | (?P<kept> '''.*?''' | '(?:\\.|[^'\\\n])*' | \n\s* | [^\s'\#]+ | . )""",
+    r"""(?: \#[^\n]* | [^\S\n]+ )
+      | (?P<kept> '''.*?''' | '(?:\\.|[^'\\\n])*' | \n | [^\s'\#]+ | . )""",
     re.DOTALL | re.VERBOSE,
 )
 """https://mesonbuild.com/Syntax.html: line ends separate statements, so they are kept."""
 
 
 def cmake_tokens(text: str) -> list[str]:
-    return _kept(_CMAKE, text)
+    return _parts(_CMAKE, text, frozenset("()"))
 
 
 def meson_tokens(text: str) -> list[str]:
-    kept: list[str] = []
-    for part in _kept(_MESON, text):
-        line_end = part.isspace()
-        # A comment on a line of its own leaves two line ends behind it.
-        if not (line_end and kept[-1:] == ["\n"]):
-            kept.append("\n" if line_end else part)
-    return kept
+    parts = _parts(_MESON, text.rstrip() + "\n", frozenset("\n"))
+    # Blank lines, and the lines that comments stood on, leave several line ends in a row.
+    return [part for at, part in enumerate(parts) if part != "\n" or (at and parts[at - 1] != "\n")]
+
+
+def _parts(language: re.Pattern[str], text: str, absorbing: frozenset[str]) -> list[str]:
+    """The parts of a text, with one space for comments and blanks, and none beside an absorbing part.
+
+    A space may separate (``a "b"`` is not ``a"b"``), so it is not dropped everywhere.
+    """
+    parts = [match["kept"] or " " for match in language.finditer(text)]
+    found: list[str] = []
+    for part, following in zip(parts, [*parts, None][1:], strict=True):
+        before = found[-1] if found else None
+        droppable = (None, " ", *absorbing)
+        if part != " " or (before not in droppable and following not in droppable):
+            found.append(part)
+    return found
 
 
 def lines_without_comments(text: str) -> list[str]:

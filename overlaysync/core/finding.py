@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import NamedTuple
 
-from overlaysync.model.problem import PROBLEM_KINDS, Problem
+from overlaysync.model.problem import Problem
 from overlaysync.model.worktree import Change, ChangeKind, RepoPath
 
 _USER_INFORMATION = re.compile(r"//[^/@\s]+@")
@@ -41,21 +41,20 @@ def printable(text: str) -> str:
     return _USER_INFORMATION.sub("//", text).encode("utf-8", "backslashreplace").decode()
 
 
+_REMEDIES = {
+    "binding-change": "add --acknowledge binding if the image's extension is known to have it",
+    "jit-change": "add --acknowledge jit and start with a fresh cache of compiled kernels",
+    "syntax-error": "correct it, or add --acknowledge syntax",
+    "generated-change": "change its input and rebuild the image",
+    "startup-hook": "rebuild the image, so that an installer places it",
+}
+
+
 def _next_step(code: str, change: Change) -> str:
-    path = shell_word(change.path)
-    acknowledge = PROBLEM_KINDS[code].acknowledge
-    if acknowledge:
-        return f"overlaysync push --acknowledge {acknowledge}, or undo: {_undo(change)}"
     if code == "unsafe-name":
-        tracked = change.head is not None
-        return f"rename it: {'git mv' if tracked else 'mv'} -- {path} NEW-NAME"
-    if code == "submodule-change" and change.content is None:
-        return f"rebuild the image, or undo: {_undo_submodule(change)}"
-    if code == "generated-change":
-        return f"change its input and rebuild the image, or undo: {_undo(change)}"
-    if code == "startup-hook":
-        return f"rebuild the image so that the installer places it, or undo: {_undo(change)}"
-    return f"rebuild the image, or undo: {_undo(change)}"
+        return f"rename it: {'mv' if change.head is None else 'git mv'} -- {shell_word(change.path)} NEW-NAME"
+    undo = _undo_submodule(change) if code == "submodule-change" and change.content is None else _undo(change)
+    return f"{_REMEDIES.get(code, 'rebuild the image')}, or undo: {undo}"
 
 
 def _undo(change: Change) -> str:

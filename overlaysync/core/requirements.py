@@ -69,4 +69,5 @@ def _normalized(line: str) -> tuple[str, str]:
         requirement = Requirement(specification)
     except InvalidRequirement:
         return line, printable(line)
-    return canonicalize_name(requirement.name), printable(str(requirement) + separator + options)
+    requirement.name = canonicalize_name(requirement.name)
+    return requirement.name, printable(str(requirement) + separator + options)

@@ -62,6 +62,9 @@ def effect(path: KeyPath, rules: Rules, default: Effect) -> Effect:
 
 def judge(found: list[tuple[Difference, Effect]]) -> Judgement:
     """One finding for each kind of effect that matters, naming its keys; else a note of what differs."""
+    found = [
+        (difference, its_effect) for difference, its_effect in found if not _respelled(difference, its_effect)
+    ]
     findings = []
     for kind, what in ((Effect.BUILD, "the build uses"), (Effect.REQUIREMENT, "dependency pin changed,")):
         changed = [str(difference) for difference, its_effect in found if its_effect is kind]
@@ -70,6 +73,14 @@ def judge(found: list[tuple[Difference, Effect]]) -> Judgement:
     if findings:
         return Judgement(tuple(findings))
     return Judgement(note=_harmless(found))
+
+
+def _respelled(difference: Difference, its_effect: Effect) -> bool:
+    """Whether a list of requirements asks for the same in another order or spelling."""
+    lists = _requirement_list(difference.before) and _requirement_list(difference.after)
+    if its_effect is not Effect.REQUIREMENT or not lists:
+        return False
+    return not requirements.differences(difference.before or [], difference.after or [])
 
 
 def _harmless(found: list[tuple[Difference, Effect]]) -> str:
