@@ -41,6 +41,7 @@ class Reading(Struct, frozen=True):
     evidence: tuple[Evidence, ...]
     known: frozenset[ObjectId]
     image_tree: Mapping[RepoPath, TreeEntry] | None
+    pyproject: bytes | None  # HEAD's
 
 
 def read(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -> Reading:
@@ -58,6 +59,7 @@ def read(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -
     if commit in known and commit is not None and tree is None:
         tree = worktree.tree(commit)
     own = inventory.metadata + "/"
+    pyproject = snapshot.tree.get(RepoPath("pyproject.toml"))
     return Reading(
         snapshot=structs.replace(snapshot, problems=(*snapshot.problems, *unstable)),
         classified=classified,
@@ -69,6 +71,7 @@ def read(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -
         evidence=gathered,
         known=known,
         image_tree=tree,
+        pyproject=worktree.blob(pyproject.oid) if pyproject is not None and pyproject.is_file else None,
     )
 
 

@@ -10,6 +10,7 @@ from overlaysync.app.contact import Contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.reading import Reading, not_built, read
 from overlaysync.core import companions, drift, modules, workload
+from overlaysync.core.backends import ships_whole_packages
 from overlaysync.core.evidence import image_commit, judge, judge_overlay
 from overlaysync.core.mapping import Shipped, prove
 from overlaysync.core.planning import make_plan
@@ -78,7 +79,12 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
 def _select(reading: Reading, shipped: Shipped, contact: Contact) -> Selection:
     package, snapshot = contact.package, reading.snapshot
     rule = ShippingRule(
-        snapshot.tree, shipped, _present(snapshot), ships=package.ships, not_shipped=package.not_shipped
+        snapshot.tree,
+        shipped,
+        _present(snapshot),
+        ships=package.ships,
+        not_shipped=package.not_shipped,
+        whole_packages=ships_whole_packages(reading.pyproject),
     )
     selector = Selector(snapshot.tree, shipped, rule, reading.inventory.outside, not_built(contact))
     return selector.select(reading.classified, snapshot.problems)

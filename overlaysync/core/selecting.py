@@ -105,6 +105,9 @@ class Selector:
                 return self._not_shipping(path, shipping.ships, shipping.reason)
             destination = shipping.destination
             cause += f": {shipping.reason}"
+        elif change.content is None and (reason := self._rule.unmakes_package(path)) is not None:
+            next_step = f'keep it, if empty; or say that the rest ships all the same: ships = ["{path}"]'
+            return Selection(problems=(Problem("unproven-shipping", reason, next_step, path),))
         return Selection(
             desired=(
                 Desired(

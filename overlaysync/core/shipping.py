@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import enum
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pathspec
 from msgspec import Struct
 
 from overlaysync.core.mapping import Shipped
+from overlaysync.core.surroundings import Surroundings, directories_above, extension_of, parent
 from overlaysync.model.target import InstalledPath
 from overlaysync.model.worktree import RepoPath, TreeEntry
 
@@ -36,6 +36,7 @@ class ShippingRule:
         shipped: the proven mapping of tracked files.
         present: paths in the worktree after the change (to see the ``__init__.py`` of new packages).
         ships, not_shipped: patterns of the configuration, which settle what is unproven.
+        whole_packages: the backend ships whatever lies in a package (see ``core.backends``).
     """
 
     def __init__(
@@ -46,18 +47,16 @@ class ShippingRule:
         *,
         ships: Sequence[str] = (),
         not_shipped: Sequence[str] = (),
+        whole_packages: bool = False,
     ) -> None:
-        self._shipped = shipped
+        self._around = Surroundings(tree, shipped)
         self._present = present
         self._forced = pathspec.GitIgnoreSpec.from_lines(ships)
         self._barred = pathspec.GitIgnoreSpec.from_lines(not_shipped)
-        self._siblings: dict[tuple[str, str], list[RepoPath]] = defaultdict(list)
-        self._files = [path for path, entry in tree.items() if entry.is_file]
-        for path in self._files:
-            directory, _, name = path.rpartition("/")
-            self._siblings[directory, _extension(name)].append(path)
+        self._whole_packages = whole_packages
 
     def judge(self, path: RepoPath) -> Shipping:
+        """Whether a new path would ship."""
         if self._barred.match_file(path):
             return Shipping(Ships.NO, "not-shipped in the configuration")
         if self._forced.match_file(path):
@@ -65,122 +64,134 @@ class ShippingRule:
             if destination is None:
                 return Shipping(Ships.UNPROVEN, "no directory above it ships, so its place is unknown")
             return Shipping(Ships.YES, "ships in the configuration", destination)
+        if (package := self._whole(path)) is not None:
+            known = self._around.below(package)
+            return self._placed(path, package, known, f"the backend ships all of {package}")
         return self._python(path) if path.endswith(".py") else self._data(path)
 
+    def unmakes_package(self, path: RepoPath) -> str | None:
+        """Why the removal of a path that ships may take more out of a build; None where it cannot."""
+        directory = parent(path)
+        settled = self._forced.match_file(path) or self._whole(path) is not None
+        if settled or not path.endswith("/__init__.py"):
+            return None
+        rest = [other for other in self._around.below(directory) if other in self._present and other != path]
+        plain = self._directories_without_init(directory, besides=directory)
+        if not self._around.ships_any(rest) or (plain and all(map(self._around.ships_all, plain))):
+            return None
+        return f"without {path} a build may leave out the rest of {directory}"
+
+    def _whole(self, path: RepoPath) -> str | None:
+        """The package that the backend ships whole and that the path lies in, if HEAD agrees."""
+        package = self._around.package_of(parent(path)) if self._whole_packages else None
+        return package if package and self._around.ships_all(self._around.below(package)) else None
+
     def _python(self, path: RepoPath) -> Shipping:
-        directory = path.rpartition("/")[0]
-        siblings = self._siblings.get((directory, ".py"), [])
+        directory = parent(path)
+        if path.endswith("/__init__.py") and (more := self._unshipped_in(directory)):
+            return Shipping(Ships.UNPROVEN, f"with it a build may ship {more[0]} too, which it did not")
+        siblings = self._around.beside(directory, ".py")
         if siblings:
-            return self._by(path, siblings, f"the .py files tracked in {directory or 'the root'}")
-        for ancestor in _directories_above(directory):
-            known = self._siblings.get((ancestor, ".py"), [])
-            if known and not self._ships_any(known):
+            return self._by(path, directory, siblings, f"the .py files tracked in {directory or 'the root'}")
+        for ancestor in directories_above(directory):
+            known = self._around.beside(ancestor, ".py")
+            if known and not self._around.ships_any(known):
                 return Shipping(Ships.NO, f"no .py file of {ancestor or 'the root'} ships")
             if known:
                 return self._new_package(path, ancestor)
         return Shipping(Ships.NO, "no directory above it ships Python files")
 
-    def _new_package(self, path: RepoPath, ancestor: str) -> Shipping:
-        directory = path.rpartition("/")[0]
-        levels = [
-            level for level in (directory, *_directories_above(directory)) if len(level) > len(ancestor)
+    def _unshipped_in(self, directory: str) -> list[RepoPath]:
+        """Files of a directory inside a package that do not ship, though others of their extension do."""
+        package = self._around.package_of(directory)
+        if package is None:
+            return []
+        return [
+            path
+            for path in self._around.below(directory)
+            if not self._around.ships_any([path])
+            and self._around.ships_any(self._around.below(package, extension_of(path)))
         ]
-        destination = self._place(path, ancestor, ".py")
+
+    def _new_package(self, path: RepoPath, ancestor: str) -> Shipping:
+        directory = parent(path)
+        levels = [level for level in (directory, *directories_above(directory)) if len(level) > len(ancestor)]
+        known = self._around.beside(ancestor, ".py")
         if all(f"{level}/__init__.py" in self._present for level in levels):
-            return Shipping(Ships.YES, f"a new package in {ancestor}", destination)
+            return self._placed(path, ancestor, known, f"a new package in {ancestor}")
         plain = self._directories_without_init(ancestor)
-        if plain and all(self._ships_all(files) for files in plain):
-            return Shipping(Ships.YES, "directories without __init__.py ship", destination)
-        if plain and not any(self._ships_any(files) for files in plain):
+        if plain and all(map(self._around.ships_all, plain)):
+            return self._placed(path, ancestor, known, "directories without __init__.py ship")
+        if plain and not any(map(self._around.ships_any, plain)):
             return Shipping(Ships.NO, "directories without __init__.py do not ship")
         return Shipping(
             Ships.UNPROVEN, f"{directory} has no __init__.py, and HEAD does not tell whether such ships"
         )
 
     def _data(self, path: RepoPath) -> Shipping:
-        directory, _, name = path.rpartition("/")
-        extension = _extension(name)
-        for ancestor in (directory, *_directories_above(directory)):
-            known = self._siblings.get((ancestor, extension), [])
-            if known:
-                return self._by(
-                    path,
-                    known,
-                    f"the {extension or 'plain'} files tracked in {ancestor or 'the root'}",
-                    ancestor,
-                )
-        if self._ships_all(self._files):
-            return Shipping(Ships.YES, "everything tracked ships", self._beside_nearest(path))
+        directory, extension = parent(path), extension_of(path)
+        what = f"the {extension or 'plain'} files tracked in"
+        siblings = self._around.beside(directory, extension)
+        if siblings:
+            return self._by(path, directory, siblings, f"{what} {directory or 'the root'}")
+        if self._around.package_of(directory) is None:
+            return Shipping(Ships.NO, "no directory above it ships files")
+        for ancestor in directories_above(directory):
+            known = self._around.below(ancestor, extension)
+            if known and self._around.package_of(ancestor) is not None:
+                return self._in_new_directory(path, ancestor, known, f"{what} or below {ancestor}")
         return Shipping(
-            Ships.UNPROVEN, f"no tracked {extension or 'plain'} file above it tells whether such ship"
+            Ships.UNPROVEN, f"no tracked {extension or 'plain'} file of its package tells whether such ship"
         )
 
-    def _by(
-        self, path: RepoPath, known: Sequence[RepoPath], what: str, ancestor: str | None = None
+    def _in_new_directory(
+        self, path: RepoPath, ancestor: str, known: Sequence[RepoPath], what: str
     ) -> Shipping:
-        if not self._ships_any(known):
-            return Shipping(Ships.NO, f"none of {what} ships")
-        if not self._ships_all(known):
-            return Shipping(Ships.UNPROVEN, f"only some of {what} ship")
-        directory, _, name = path.rpartition("/")
-        destination = self._place(path, directory if ancestor is None else ancestor, _extension(name))
-        if destination is None:
-            return Shipping(Ships.UNPROVEN, f"{what} are installed in more than one directory")
-        return Shipping(Ships.YES, f"all of {what} ship", destination)
+        """By files in other directories, of which two must be alike: one might be listed by its name."""
+        is_package = self._is_package(parent(path))
+        alike = {parent(other) for other in known if self._is_package(parent(other)) is is_package}
+        if self._around.ships_all(known) and len(alike) < 2:
+            kind = "a package" if is_package else "no package"
+            return Shipping(
+                Ships.UNPROVEN, f"{parent(path)} is {kind} and holds the first such file of its kind"
+            )
+        return self._by(path, ancestor, known, what)
 
-    def _place(self, path: RepoPath, ancestor: str, extension: str) -> InstalledPath | None:
-        """The destination beside the tracked files of ``ancestor``; None when they lie in several places."""
-        places = {
-            destination.rpartition("/")[0]
-            for sibling in self._siblings[ancestor, extension]
-            if (destination := self._shipped.destination(sibling)) is not None
-        }
-        if len(places) != 1:
-            return None
-        return _join(places.pop(), path[len(ancestor) :].lstrip("/"))
+    def _by(self, path: RepoPath, ancestor: str, known: Sequence[RepoPath], what: str) -> Shipping:
+        if not self._around.ships_any(known):
+            return Shipping(Ships.NO, f"none of {what} ships")
+        if not self._around.ships_all(known):
+            return Shipping(Ships.UNPROVEN, f"only some of {what} ship")
+        return self._placed(path, ancestor, known, f"all of {what} ship")
+
+    def _placed(self, path: RepoPath, ancestor: str, known: Sequence[RepoPath], reason: str) -> Shipping:
+        destination = self._around.place(path, ancestor, known)
+        if destination is None:
+            where = ancestor or "the root"
+            return Shipping(Ships.UNPROVEN, f"the files of {where} are installed in more than one directory")
+        return Shipping(Ships.YES, reason, destination)
 
     def _beside_nearest(self, path: RepoPath) -> InstalledPath | None:
-        directory = path.rpartition("/")[0]
-        for ancestor in (directory, *_directories_above(directory)):
-            for place, extension in list(self._siblings):
-                if place == ancestor and (destination := self._place(path, ancestor, extension)) is not None:
-                    return destination
-        return None
+        directory = parent(path)
+        places = (
+            self._around.place(path, ancestor, self._around.beside(ancestor))
+            for ancestor in (directory, *directories_above(directory))
+        )
+        return next((place for place in places if place is not None), None)
 
-    def _ships_all(self, paths: Iterable[RepoPath]) -> bool:
-        return all(path in self._shipped.destinations for path in paths)
+    def _is_package(self, directory: str) -> bool:
+        return f"{directory}/__init__.py" in self._present
 
-    def _ships_any(self, paths: Iterable[RepoPath]) -> bool:
-        return any(path in self._shipped.destinations for path in paths)
-
-    def _directories_without_init(self, ancestor: str) -> list[list[RepoPath]]:
-        """Tracked .py files by directory, below the top of the package that ``ancestor`` is in."""
-        top = ancestor
-        for directory in _directories_above(ancestor):
-            if self._ships_any(self._siblings.get((directory, ".py"), [])):
-                top = directory
-        below = top + "/" if top else ""
+    def _directories_without_init(
+        self, directory: str, *, besides: str | None = None
+    ) -> list[list[RepoPath]]:
+        """Tracked .py files of each directory without an ``__init__.py``, in the package of ``directory``."""
+        top = self._around.package_of(directory) or directory
+        found: dict[str, list[RepoPath]] = {}
+        for path in self._around.below(top, ".py"):
+            found.setdefault(parent(path), []).append(path)
         return [
             files
-            for (directory, extension), files in self._siblings.items()
-            if extension == ".py"
-            and (directory + "/").startswith(below)
-            and not any(path.endswith("/__init__.py") or path == "__init__.py" for path in files)
+            for level, files in found.items()
+            if level != besides and not any(path.rpartition("/")[2] == "__init__.py" for path in files)
         ]
-
-
-def _extension(name: str) -> str:
-    stem, dot, extension = name.rpartition(".")
-    return dot + extension if stem else ""
-
-
-def _directories_above(directory: str) -> list[str]:
-    """The directories above one, nearest first, the root ("") last; none above the root."""
-    if not directory:
-        return []
-    parts = directory.split("/")[:-1]
-    return ["/".join(parts[:depth]) for depth in range(len(parts), -1, -1)]
-
-
-def _join(directory: str, rest: str) -> InstalledPath:
-    return InstalledPath(f"{directory}/{rest}" if directory else rest)

@@ -1,0 +1,151 @@
+"""Whether new files would ship: data, packages that come and go, and backends that ship all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from overlaysync.core.backends import ships_whole_packages
+from overlaysync.core.mapping import prove
+from overlaysync.core.shipping import Shipping, ShippingRule, Ships
+from overlaysync.model.target import FileKind, InstalledFile, InstalledPath
+from overlaysync.model.worktree import MODE_FILE, ObjectId, RepoPath, TreeEntry
+
+PACKAGE = ("src/pkg/__init__.py", "src/pkg/core.py", "setup.py", "docs/index.rst")
+
+
+def rule(
+    tracked: Iterable[str],
+    added: Iterable[str] = (),
+    *,
+    removed: Iterable[str] = (),
+    left_out: Iterable[str] = (),
+    whole_packages: bool = False,
+) -> ShippingRule:
+    """The rule where all of ``src/`` ships except what a build leaves out; every file has its own content."""
+    tree = {
+        RepoPath(path): TreeEntry(mode=MODE_FILE, oid=ObjectId(f"{number:040x}"))
+        for number, path in enumerate(tracked)
+    }
+    shipping = [path for path in tree if path.startswith("src/") and path not in set(left_out)]
+    files = [
+        InstalledFile(path=InstalledPath(path[4:]), kind=FileKind.FILE, blob=tree[path].oid)
+        for path in shipping
+    ]
+    present = (tree.keys() | set(added)) - set(removed)
+    return ShippingRule(tree, prove(tree, files), present, whole_packages=whole_packages)
+
+
+def of(shipping: Shipping) -> tuple[Ships, str | None]:
+    return shipping.ships, shipping.destination
+
+
+TRANSLATIONS = (*PACKAGE, "src/pkg/locale/de/pkg.po", "src/pkg/locale/fr/pkg.po")
+
+
+def test_data_beside_data_of_its_kind() -> None:
+    new = RepoPath("src/pkg/locale/de/more.po")
+    assert of(rule(TRANSLATIONS).judge(new)) == (Ships.YES, "pkg/locale/de/more.po")
+
+
+def test_data_in_a_new_directory_like_two_others() -> None:
+    new = RepoPath("src/pkg/locale/eo/pkg.po")
+    assert of(rule(TRANSLATIONS).judge(new)) == (Ships.YES, "pkg/locale/eo/pkg.po")
+
+
+def test_one_other_directory_may_be_listed_by_its_name() -> None:
+    new = RepoPath("src/pkg/locale/eo/pkg.po")
+    assert rule(TRANSLATIONS[:-1]).judge(new).ships is Ships.UNPROVEN
+
+
+def test_data_of_packages_says_nothing_of_other_directories() -> None:
+    """As with ``package_data={"": ["*.json"]}``."""
+    tracked = (*PACKAGE, "src/pkg/a.json", "src/pkg/sub/__init__.py", "src/pkg/sub/b.json")
+    assert rule(tracked).judge(RepoPath("src/pkg/assets/c.json")).ships is Ships.UNPROVEN
+    package = ("src/pkg/new/__init__.py",)
+    assert rule(tracked, package).judge(RepoPath("src/pkg/new/c.json")).ships is Ships.YES
+
+
+def test_data_of_a_kind_that_does_not_ship() -> None:
+    tracked = (*PACKAGE, "src/pkg/notes.md")
+    new = RepoPath("src/pkg/sub/notes.md")
+    assert rule(tracked, left_out=["src/pkg/notes.md"]).judge(new).ships is Ships.NO
+
+
+@pytest.mark.parametrize("new", ["LICENSE.txt", "docs/new.png", "docs/deep/new.png"])
+def test_data_outside_of_packages(new: str) -> None:
+    assert rule(PACKAGE).judge(RepoPath(new)).ships is Ships.NO
+
+
+def test_data_of_an_unknown_kind() -> None:
+    new = RepoPath("src/pkg/new.json")
+    assert rule(PACKAGE).judge(new).ships is Ships.UNPROVEN
+    assert of(rule(PACKAGE, whole_packages=True).judge(new)) == (Ships.YES, "pkg/new.json")
+
+
+def test_a_backend_that_ships_all_is_believed_only_where_head_agrees() -> None:
+    tracked = (*PACKAGE, "src/pkg/notes.md")
+    new = RepoPath("src/pkg/new.json")
+    left_out = rule(tracked, left_out=["src/pkg/notes.md"], whole_packages=True)
+    assert left_out.judge(new).ships is Ships.UNPROVEN
+    assert rule(tracked, whole_packages=True).judge(new).ships is Ships.YES
+
+
+def test_a_module_without_its_package() -> None:
+    new = RepoPath("src/pkg/plain/new.py")
+    assert rule(PACKAGE).judge(new).ships is Ships.UNPROVEN
+    assert of(rule(PACKAGE, whole_packages=True).judge(new)) == (Ships.YES, "pkg/plain/new.py")
+
+
+def test_an_init_that_may_bring_what_did_not_ship() -> None:
+    tracked = (*PACKAGE, "src/pkg/plain/old.py")
+    new = RepoPath("src/pkg/plain/__init__.py")
+    assert rule(tracked, left_out=["src/pkg/plain/old.py"]).judge(new).ships is Ships.UNPROVEN
+    assert rule(tracked).judge(new).ships is Ships.YES
+
+
+SUBPACKAGE = (*PACKAGE, "src/pkg/sub/__init__.py", "src/pkg/sub/part.py")
+INIT = RepoPath("src/pkg/sub/__init__.py")
+
+
+def test_a_removed_init_may_take_its_package_along() -> None:
+    assert rule(SUBPACKAGE, removed=[INIT]).unmakes_package(INIT) is not None
+
+
+def test_an_init_that_goes_with_its_package_or_is_not_needed() -> None:
+    gone = rule(SUBPACKAGE, removed=[INIT, "src/pkg/sub/part.py"])
+    assert gone.unmakes_package(INIT) is None
+    assert rule(SUBPACKAGE, removed=[INIT], whole_packages=True).unmakes_package(INIT) is None
+    plain = (*SUBPACKAGE, "src/pkg/plain/old.py")
+    assert rule(plain, removed=[INIT]).unmakes_package(INIT) is None
+    assert rule(plain, removed=[INIT], left_out=["src/pkg/plain/old.py"]).unmakes_package(INIT) is not None
+
+
+def backend(name: str, more: str = "") -> bytes:
+    return f'[build-system]\nbuild-backend = "{name}"\n{more}'.encode()
+
+
+@pytest.mark.parametrize(
+    "name", ["flit_core.buildapi", "hatchling.build", "poetry.core.masonry.api", "pdm.backend", "uv_build"]
+)
+def test_backends_that_ship_whole_packages(name: str) -> None:
+    assert ships_whole_packages(backend(name))
+    assert not ships_whole_packages(backend(name, 'backend-path = ["."]\n'))
+
+
+@pytest.mark.parametrize(
+    "pyproject",
+    [
+        None,
+        b"",
+        b"not toml [",
+        b"\xff",
+        backend("setuptools.build_meta"),
+        backend("mesonpy"),
+        backend("hatchling.build", '[tool.hatch.build.targets.wheel]\nexclude = ["*.md"]\n'),
+        backend("poetry.core.masonry.api", '[tool.poetry]\nexclude = ["pkg/x"]\n'),
+    ],
+)
+def test_backends_that_select(pyproject: bytes | None) -> None:
+    assert not ships_whole_packages(pyproject)
