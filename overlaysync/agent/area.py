@@ -104,22 +104,26 @@ class Area:
         self.tree.move(_new(path), path)
         os.fsync(self.tree.directory(split(path)[0]))
 
-    def remove_tree(self, path: bytes) -> None:
+    def _remove_tree(self, path: bytes) -> None:
         """Removes a directory of ours with all that is in it."""
         if self.tree.status(path) is None:
             return
         for name in self.tree.names(path):
             item = join(path, name)
             if self.tree.is_directory(item):
-                self.remove_tree(item)
+                self._remove_tree(item)
             else:
                 self.tree.remove(item)
         self.tree.remove_directory(path)
 
     def leave(self) -> None:
-        """Takes our directories away where nothing of ours is left in them."""
+        """Takes the transaction away, and our directories where nothing of ours is left in them.
+
+        The transaction last, so that after a kill the next contact sees that there is something to do.
+        """
         self.tree.remove(_new(self.manifest))
         self._prune(self.originals)
+        self._remove_tree(self.transaction)
         for path in (self.home, HOME):
             try:
                 self.tree.remove_directory(path)

@@ -186,7 +186,11 @@ class Session:
             raise Failure("usage", "only an applied transaction can be recorded")
         manifest = request.optional_text("manifest")
         transaction.tree.refresh()
-        settle.record(transaction, manifest)
+        try:
+            settle.record(transaction, manifest)
+        except Failure:
+            self.transaction = None  # it was settled, or the next contact does it
+            raise
         self.transaction = None
         return {}
 

@@ -33,7 +33,6 @@ def _settle(area: Area) -> str | None:
         return None
     _, journal = area.read(area.journal)
     if journal is None:
-        area.remove_tree(area.transaction)
         area.leave()
         return CLEARED
     try:
@@ -93,7 +92,6 @@ def _tidy(transaction: Transaction) -> None:
                 tree.remove(item)
     if transaction.phase == REVERTED:
         tree.remove(area.manifest)
-    area.remove_tree(area.transaction)
     area.leave()
 
 
@@ -124,7 +122,6 @@ def _roll_back(transaction: Transaction) -> None:
     for path in reversed(transaction.made):
         if tree.is_directory(path) and not tree.names(path):
             tree.remove_directory(path)
-    area.remove_tree(area.transaction)
     area.leave()
 
 

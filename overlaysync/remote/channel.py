@@ -52,6 +52,8 @@ class Channel:
 
     def send(self, content: bytes, timeout: float) -> None:
         """Writes all of ``content``. Raises AgentLostError when it is not taken within ``timeout`` s."""
+        if self._closed:
+            raise AgentLostError("the conversation with the agent is over", AGAIN)
         deadline = time.monotonic() + timeout
         rest = memoryview(content)
         handle = self.process.stdin.fileno()

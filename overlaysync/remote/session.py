@@ -63,6 +63,7 @@ class AgentSession:
         self.close()
 
     def close(self) -> None:
+        """Says goodbye; may be called again."""
         with contextlib.suppress(errors.AgentLostError):
             self._channel.send(frames.encode({"do": "bye"}), 1.0)
         self._channel.close()
