@@ -51,6 +51,13 @@ def _judge_text(tokens: Tokens) -> Judge:
     return judge
 
 
+def _judge_manifest(before: bytes | None, after: bytes | None) -> Judgement:
+    judgement = _judge_text(comments.lines_without_comments)(before, after)
+    if judgement.findings and comments.manifest_lines(_text(before)) == comments.manifest_lines(_text(after)):
+        return Judgement(note="files at the root alone, which no package holds")
+    return judgement
+
+
 def _text(content: bytes | None) -> str:
     return (content or b"").decode("utf-8", "surrogateescape").replace("\r\n", "\n")
 
@@ -82,7 +89,8 @@ _JUDGES: tuple[tuple[re.Pattern[str], Judge], ...] = tuple(
         (r"Cargo\.(toml|lock)", judge_cargo),
         (r"CMakeLists\.txt|.+\.cmake(\.in)?", _judge_text(comments.cmake_tokens)),
         (r"meson\.build|meson\.options|meson_options\.txt", _judge_text(comments.meson_tokens)),
-        (r"(GNU)?[Mm]akefile(\.am)?|.+\.mk|MANIFEST\.in", _judge_text(comments.lines_without_comments)),
+        (r"(GNU)?[Mm]akefile(\.am)?|.+\.mk", _judge_text(comments.lines_without_comments)),
+        (r"MANIFEST\.in", _judge_manifest),
         (r"(WORKSPACE|BUILD)(\.bazel)?|MODULE\.bazel|.+\.bzl", _judge_syntax),
         (
             r"configure\.(ac|in)|build\.rs|rust-toolchain(\.toml)?|CMake(User)?Presets\.json|conanfile\.txt|vcpkg\.json",

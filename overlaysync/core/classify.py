@@ -92,7 +92,7 @@ def classify(
     if change.kind is ChangeKind.MODE:
         return ClassifiedChange(change, _CLASSES[kind], note="only the executable bit differs")
     other_type = _other_type(change)
-    overlayable = kind in (PathKind.PYTHON, PathKind.DATA, PathKind.TEMPLATE) and not other_type
+    overlayable = kind in (PathKind.PYTHON, PathKind.DATA) and not other_type
     if not overlayable and _patterns(tuple(not_built)).match_file(change.path):
         return ClassifiedChange(change, ChangeClass.OUTSIDE, note="below a directory that no build reads")
     if other_type:

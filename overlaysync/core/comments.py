@@ -18,6 +18,8 @@ _MESON = re.compile(
 )
 """https://mesonbuild.com/Syntax.html: line ends separate statements, so they are kept."""
 
+_ROOT_FILES = re.compile(r"\s*(include|exclude)(\s+[^\s/]+)+\s*")
+
 
 def cmake_tokens(text: str) -> list[str]:
     return _parts(_CMAKE, text, frozenset("()"))
@@ -62,3 +64,12 @@ def lines_without_comments(text: str) -> list[str]:
 
 def _kept(language: re.Pattern[str], text: str) -> list[str]:
     return [match["kept"] for match in language.finditer(text) if match["kept"] is not None]
+
+
+def manifest_lines(text: str) -> list[str]:
+    """Lines of a ``MANIFEST.in`` without those that speak of files at the root alone, which no package holds.
+
+    There ``*`` matches no slash
+    (https://setuptools.pypa.io/en/latest/userguide/miscellaneous.html#controlling-files-in-the-distribution).
+    """
+    return [line for line in lines_without_comments(text) if not _ROOT_FILES.fullmatch(line)]

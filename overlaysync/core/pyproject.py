@@ -6,6 +6,7 @@ from typing import Any
 
 import tomli
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from overlaysync.core import requirements, tables
@@ -15,6 +16,7 @@ from overlaysync.core.vocabulary import words
 
 PROJECT_METADATA = (
     "version",
+    "requires-python",
     "description",
     "readme",
     "authors",
@@ -33,6 +35,12 @@ _BUILD_TOOLS = words(
     "py-build-cmake sip pbr whey trampolim",
 )
 
+_PACKAGING_TOOLS = words(
+    "setuptools wheel setuptools-scm hatchling hatch-vcs hatch-fancy-pypi-readme flit-core poetry-core",
+    "pdm-backend uv-build",
+)
+"""Build requirements that place files and write metadata, and have no part in compiled code."""
+
 PYPROJECT_RULES: Rules = {
     ("project", "dependencies"): Effect.REQUIREMENT,
     ("project", "optional-dependencies"): Effect.REQUIREMENT,
@@ -50,6 +58,7 @@ PYPROJECT_RULES: Rules = {
         for key in (*PROJECT_METADATA, "homepage", "documentation", "repository")
     },
     **{("tool", "poetry", key): Effect.REQUIREMENT for key in ("dependencies", "extras")},
+    ("tool", "poetry", "dependencies", "python"): Effect.METADATA,
     **{
         ("tool", "poetry", key): Effect.NOTHING
         for key in ("group", "dev-dependencies", "source", "requires-poetry")
@@ -132,10 +141,32 @@ def _pyproject_effect(difference: Difference, build_requirements: set[str]) -> E
             PROJECT_METADATA
         ):
             return Effect.METADATA
+        case ("build-system", "requires") if _asks_for_newer(difference.before, difference.after):
+            return Effect.NOTHING
         case ("tool", tool, *_) if ("tool", tool) not in PYPROJECT_RULES:
             # A plugin of the build reads the table of its own name.
             return Effect.BUILD if canonicalize_name(tool) in build_requirements else Effect.NOTHING
     return tables.effect(difference.path, PYPROJECT_RULES, Effect.BUILD)
+
+
+def _asks_for_newer(before: Any, after: Any) -> bool:
+    """Whether only lower bounds of packaging tools differ: a build takes the newest in either case."""
+    old, new = _without_lower_bounds(before), _without_lower_bounds(after)
+    return old is not None and old == new
+
+
+def _without_lower_bounds(value: Any) -> set[str] | None:
+    found = set()
+    for text in _strings(value):
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement:
+            return None
+        if canonicalize_name(requirement.name) in _PACKAGING_TOOLS:
+            kept = [str(bound) for bound in requirement.specifier if bound.operator != ">="]
+            requirement.specifier = SpecifierSet(",".join(kept))
+        found.add(str(requirement))
+    return found
 
 
 def _build_requirements(pyproject: dict[str, Any]) -> set[str]:

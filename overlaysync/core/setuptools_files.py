@@ -16,7 +16,7 @@ from overlaysync.core.vocabulary import words
 
 _METADATA = frozenset(PROJECT_METADATA) | words(
     "long_description long_description_content_type author author_email maintainer maintainer_email",
-    "url download_url project_urls license_files platforms",
+    "url download_url project_urls license_files platforms python_requires",
 )
 _REQUIREMENTS = ("install_requires", "extras_require")
 _SETUP_MODULES = frozenset({"setuptools", "distutils", "skbuild", "numpy"})
@@ -30,6 +30,7 @@ SETUP_CFG_RULES: Rules = {
     **{("metadata", key): Effect.METADATA for key in _METADATA},
     ("options",): Effect.BUILD,
     ("options", "install_requires"): Effect.REQUIREMENT,
+    ("options", "python_requires"): Effect.METADATA,
     ("options", "tests_require"): Effect.NOTHING,
     **{
         (section,): Effect.BUILD

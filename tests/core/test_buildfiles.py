@@ -66,14 +66,9 @@ PYPROJECT = """\
     """
 
 PYPROJECT_EDITS = [
-    (
-        'requires = ["setuptools>=61"',
-        'requires = ["setuptools>=77"',
-        "build-change",
-        "setuptools>=61 -> setuptools>=77",
-    ),
+    ('"setuptools>=61"', '"setuptools<77"', "build-change", "setuptools>=61 -> setuptools<77"),
+    ('"hatch-plugin"', '"hatch-plugin>=2"', "build-change", "hatch-plugin -> hatch-plugin>=2"),
     ('name = "pkg"', 'name = "other"', "build-change", "project.name: 'pkg' -> 'other'"),
-    ('">=3.10"', '">=3.11"', "build-change", "project.requires-python"),
     (
         "pkg.main:main",
         "pkg.cli:main",
@@ -107,6 +102,8 @@ PYPROJECT_NOTES = [
         "comments or formatting only",
     ),
     ('version = "1.0"', 'version = "1.1"', "metadata only: project.version"),
+    ('">=3.10"', '">=3.11"', "metadata only: project.requires-python"),
+    ('"setuptools>=61"', '"setuptools>=77"', "nothing that a build uses: build-system.requires"),
     ('"old"', '"new"', "metadata only: project.description"),
     ('["readme"]', '["readme", "version"]', "metadata only: project.dynamic"),
     ("pkg.__version__", "pkg.version", "metadata only: tool.setuptools.dynamic.version.attr"),
@@ -269,7 +266,9 @@ HARMFUL = [
     ("meson_options.txt", "option('a', value: true)\n", "option('a', value: false)\n"),
     ("Makefile", "all:\n\techo a # b\n", "all:\n\techo a # c\n"),
     ("Makefile", "# A comment \\\nA = 1\n", "# A comment\nA = 1\n"),
-    ("MANIFEST.in", "include a\n", "include b\n"),
+    ("MANIFEST.in", "include pkg/a\n", "include pkg/b\n"),
+    ("MANIFEST.in", "include a\ngraft pkg\n", "include a\n"),
+    ("MANIFEST.in", None, "global-exclude *.json\n"),
     ("BUILD", "py_library(name = 'a')\n", "py_library(name = 'b')\n"),
     ("MODULE.bazel", "module(name = 'a')\n", None),
     ("build.py", "a = 1\n", "a = 2\n"),
@@ -282,6 +281,14 @@ HARMFUL = [
 @pytest.mark.parametrize(("path", "before", "after"), HARMFUL)
 def test_what_a_build_language_says_counts(path: str, before: str | None, after: str | None) -> None:
     assert codes(judged(path, before, after)) == ["build-change"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("include a\n", "include b\n"), (None, "exclude .a *.b\n"), ("include a\n", None)]
+)
+def test_a_manifest_of_root_files_changes_no_package(before: str | None, after: str | None) -> None:
+    classified = judged("MANIFEST.in", before, after)
+    assert (codes(classified), classified.note) == ([], "files at the root alone, which no package holds")
 
 
 def test_the_first_line_that_differs_is_named() -> None:

@@ -49,6 +49,12 @@ def test_protoc_turns_dashes_into_underscores() -> None:
     assert codes(together(judged("pkg/my_service_pb2.py"), judged("protos/my-service.proto"))[0]) == []
 
 
+def test_a_template_that_no_build_reads_is_outside() -> None:
+    tracked = [*PACKAGE, "docs/theme/page.html", "theme/page.html"]
+    assert together(judged("docs/theme/page.html.j2"), tracked=tracked)[0].change_class.value == "outside"
+    assert together(judged("theme/page.html.j2"), tracked=tracked)[0].change_class.value == "generated"
+
+
 @pytest.mark.parametrize("template", ["a.py.in", "a.py.j2", "a.py.jinja", "a.py.mako"])
 def test_a_module_made_from_a_template_is_generated(template: str) -> None:
     module = judged("pkg/a.py", "a = 1\n", "a = 2\n")
