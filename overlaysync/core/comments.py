@@ -18,6 +18,7 @@ _MESON = re.compile(
 )
 """https://mesonbuild.com/Syntax.html: line ends separate statements, so they are kept."""
 
+_MESON_VERSION = re.compile(r"(^project\([^)]*?\bversion\s*:\s*)'[^'\n]*'", re.MULTILINE)
 _ROOT_FILES = re.compile(r"\s*(include|exclude)(\s+[^\s/]+)+\s*")
 
 
@@ -26,6 +27,8 @@ def cmake_tokens(text: str) -> list[str]:
 
 
 def meson_tokens(text: str) -> list[str]:
+    if "project_version" not in text:  # nothing of the file can use it
+        text = _MESON_VERSION.sub(r"\1''", text, count=1)
     parts = _parts(_MESON, text.rstrip() + "\n", frozenset("\n"))
     # Blank lines, and the lines that comments stood on, leave several line ends in a row.
     return [part for at, part in enumerate(parts) if part != "\n" or (at and parts[at - 1] != "\n")]

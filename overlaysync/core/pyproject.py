@@ -52,6 +52,10 @@ PYPROJECT_RULES: Rules = {
     **{("tool", tool): Effect.NOTHING for tool in ("hatch", "pdm", "uv")},
     **{("tool", "hatch", key): Effect.BUILD for key in ("build", "version", "metadata")},
     **{("tool", "pdm", key): Effect.BUILD for key in ("build", "version")},
+    **{
+        ("tool", *table): Effect.NOTHING
+        for table in (("flit", "sdist"), ("hatch", "build", "targets", "sdist"))
+    },
     ("tool", "poetry"): Effect.BUILD,
     **{
         ("tool", "poetry", key): Effect.METADATA

@@ -34,6 +34,9 @@ PYPROJECT = """\
     [tool.hatch-plugin]
     a = 1
 
+    [tool.hatch.build.targets.sdist]
+    a = 1
+
     [tool.hatch.envs.default]
     a = 1
 
@@ -117,6 +120,11 @@ PYPROJECT_NOTES = [
     ('dev = ["pytest"]', 'dev = ["x"]', "nothing that a build uses: dependency-groups.dev"),
     ('black = "1.0"', 'black = "2.0"', "nothing that a build uses: tool.poetry.group.dev.dependencies.black"),
     ('["a"]', '["b"]', "nothing that a build uses: tool.uv.dev-dependencies"),
+    (
+        "sdist]\n    a = 1",
+        "sdist]\n    a = 2",
+        "nothing that a build uses: tool.hatch.build.targets.sdist.a",
+    ),
     (
         "[tool.hatch.envs.default]\n    a = 1",
         "[tool.hatch.envs.default]\n    a = 2",
@@ -238,6 +246,7 @@ def test_requirement_files_by_name(path: str, read: bool) -> None:
 HARMLESS = [
     ("CMakeLists.txt", 'set(A "x")\n', '# Why.\nset( A\n  "x" ) # here\n#[[ and\nhere ]]\n'),
     ("cmake/cuda.cmake", "set(A [[ # x ]])\n", "set(A [[ # x ]])  # y\n"),
+    ("meson.build", "project('a',\n  version: '1')\nb = 1\n", "project('a',\n  version: '2')\nb = 1\n"),
     ("meson.build", "a = 1\nb = '# x'\n", "# Why.\na = 1  # here\n\nb = '# x'\n"),
     ("Makefile", "all:\n\techo a\n", "# Why.\n\nall:\n\techo a\n"),
     ("MANIFEST.in", "include a\n", "# Why.\ninclude a\n"),
@@ -263,6 +272,8 @@ HARMFUL = [
     ("meson.build", "a = '# x'\n", "a = '# y'\n"),
     ("meson.build", "a = '''\n# x\n'''\n", "a = '''\n# y\n'''\n"),
     ("meson.build", "a = 1\nb = 2\n", "a = 1 b = 2\n"),
+    ("meson.build", "dependency('a', version: '1')\n", "dependency('a', version: '2')\n"),
+    ("meson.build", *(f"project('a', version: '{x}')\nv = meson.project_version()\n" for x in (1, 2))),
     ("meson_options.txt", "option('a', value: true)\n", "option('a', value: false)\n"),
     ("Makefile", "all:\n\techo a # b\n", "all:\n\techo a # c\n"),
     ("Makefile", "# A comment \\\nA = 1\n", "# A comment\nA = 1\n"),
