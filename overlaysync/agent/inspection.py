@@ -34,6 +34,17 @@ names["main"](question, int(sys.argv[2]))
 """
 
 
+class Patience:
+    """How long answers are waited for: some seconds, or until the host speaks or leaves, having given up."""
+
+    def __init__(self, seconds: float, host: int) -> None:
+        self._deadline = time.monotonic() + seconds
+        self._host = host
+
+    def over(self) -> bool:
+        return time.monotonic() > self._deadline or bool(select.select([self._host], [], [], 0)[0])
+
+
 class Inspection:
     """A started interpreter with a question; ``finish`` waits for its answer."""
 
@@ -70,11 +81,11 @@ class Inspection:
             self._complaint = os.fsencode("not started in %s as uid %d: %s" % (where, setting.uid, error))
             return None
 
-    def finish(self, deadline: float) -> tuple[dict[str, Any] | None, str | None]:
+    def finish(self, patience: Patience) -> tuple[dict[str, Any] | None, str | None]:
         """(answer, None) or (None, what went wrong); nothing of the process is left afterwards."""
         late, ending = False, "not started"
         if self._process is not None:
-            late = not self._talk(self._process, deadline)
+            late = not self._talk(self._process, patience)
             try:
                 os.killpg(self._process.pid, signal.SIGKILL)  # whatever start-up hooks started goes too
             except OSError:
@@ -92,14 +103,14 @@ class Inspection:
         last = self._complaint.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no answer"]
         return None, "no answer in time" if late else "%s: %s" % (ending, last[0])
 
-    def _talk(self, process: subprocess.Popen[bytes], deadline: float) -> bool:
+    def _talk(self, process: subprocess.Popen[bytes], patience: Patience) -> bool:
         """Reads until the answer's line is whole or the process has ended; whether that was in time.
 
         The end of its pipes is not waited for: what a start-up hook left running may hold them.
         """
         reading = [self._answering, self._complaining]
         while not self._answer.endswith(b"\n") and len(self._answer) <= ANSWER_LIMIT:
-            if time.monotonic() > deadline:
+            if patience.over():
                 return False
             ready, _, _ = select.select(reading, [self._asking] if self._question else [], [], TURN)
             if not ready and process.poll() is not None:

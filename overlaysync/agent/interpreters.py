@@ -7,11 +7,10 @@ import os
 import pwd
 import re
 import sys
-import time
 
 from overlaysync.agent.failure import Failure
 from overlaysync.agent.frames import to_text
-from overlaysync.agent.inspection import Inspection
+from overlaysync.agent.inspection import Inspection, Patience
 from overlaysync.agent.request import Request
 
 TYPE_CHECKING = False  # typing itself takes too long to import
@@ -149,28 +148,34 @@ def _distrusted(path: bytes, setting: Setting) -> str | None:
     return None
 
 
-def survey(request: Request) -> list[dict[str, Any]]:
-    """All Pythons that answer, each with the distribution copies that it sees."""
+def survey(request: Request, host: int) -> list[dict[str, Any]]:
+    """All Pythons that answer, each with the distribution copies that it sees.
+
+    ``host``: the handle that requests come in by; nothing is waited for once there is something to read.
+    """
     setting = Setting(request)
     explicit = request.optional_path("interpreter")
     paths = [explicit] if explicit else candidates(setting, request.paths("hints"))
     question = {"do": "survey", "distribution": request.text("distribution")}
-    deadline = time.monotonic() + request.seconds("patience")
+    patience = Patience(request.seconds("patience"), host)
     asked = []
     for path in paths:
         reason = None if explicit else _distrusted(path, setting)
         asked.append((path, reason, None if reason else Inspection(path, setting, question)))
     rows = []
     for path, reason, inspection in asked:
-        answer, error = inspection.finish(deadline) if inspection else (None, reason)
+        answer, error = inspection.finish(patience) if inspection else (None, reason)
         row: dict[str, Any] = {"real": to_text(os.path.realpath(path)), "prefix": to_text(prefix_of(path))}
         row.update(answer or {}, path=to_text(path), error=error)
         rows.append(row)
     return rows
 
 
-def read_back(request: Request) -> dict[str, Any]:
-    """Resolution of modules, and readability of files, by a fresh process of one interpreter."""
+def read_back(request: Request, host: int) -> dict[str, Any]:
+    """Resolution of modules, and readability of files, by a fresh process of one interpreter.
+
+    ``host``: as ``survey`` has it.
+    """
     question = {
         "do": "read_back",
         "modules": [to_text(name) for name in request.paths("modules")],
@@ -178,7 +183,7 @@ def read_back(request: Request) -> dict[str, Any]:
     }
     path = request.path("interpreter")
     inspection = Inspection(path, Setting(request), question)
-    answer, error = inspection.finish(time.monotonic() + request.seconds("patience"))
+    answer, error = inspection.finish(Patience(request.seconds("patience"), host))
     if answer is None:
         raise Failure("interpreter", "%s cannot be asked what it imports: %s" % (os.fsdecode(path), error))
     return answer

@@ -142,6 +142,10 @@ def unwritable(tree: Tree, path: bytes, status: os.stat_result | None) -> str | 
     where = os.fsdecode(os.path.join(tree.root, directory))
     if os.fstatvfs(handle).f_flag & os.ST_RDONLY:
         return "%s is on a read-only file system" % where
+    if _flagged(handle) or (
+        status is not None and stat.S_ISREG(status.st_mode) and _flagged_file(tree, path)
+    ):
+        return "the immutable or append-only flag is set"
     effective = os.access in os.supports_effective_ids
     if not os.access(".", os.W_OK | os.X_OK, dir_fd=handle, effective_ids=effective):
         owner = os.fstat(handle)
@@ -157,10 +161,6 @@ def unwritable(tree: Tree, path: bytes, status: os.stat_result | None) -> str | 
             return "uid %d cannot keep the file's owner, uid %d" % (os.geteuid(), status.st_uid)
         if status.st_gid not in (os.getegid(), *os.getgroups()):
             return "uid %d cannot keep the file's group, gid %d" % (os.geteuid(), status.st_gid)
-    if _flagged(handle) or (
-        status is not None and stat.S_ISREG(status.st_mode) and _flagged_file(tree, path)
-    ):
-        return "the immutable or append-only flag is set"
     return None
 
 

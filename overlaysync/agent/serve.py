@@ -77,7 +77,7 @@ def main(idle_limit: float) -> None:
         while content:
             content = content[os.write(outgoing, content) :]
 
-    session = Session()
+    session = Session(incoming)
     try:
         send(frames.encode(hello()))
         _serve(session, receive, send)

@@ -25,9 +25,13 @@ OBJECT_FORMATS = ("sha1", "sha256")
 
 
 class Session:
-    """Requests raise Failure for what the host can explain, OSError for what the system refuses."""
+    """Requests raise Failure for what the host can explain, OSError for what the system refuses.
 
-    def __init__(self) -> None:
+    ``host``: the handle that requests come in by.
+    """
+
+    def __init__(self, host: int) -> None:
+        self._host = host
         self.area: Area | None = None
         self.transaction: Transaction | None = None
         self.staging: Staging | None = None
@@ -58,7 +62,7 @@ class Session:
     # -- reading ---------------------------------------------------------------------------------------
 
     def interpreters(self, request: Request) -> Answer:
-        return {"interpreters": interpreters.survey(request)}
+        return {"interpreters": interpreters.survey(request, self._host)}
 
     def processes(self, request: Request) -> Answer:
         return {"processes": processes.survey(request)}
@@ -111,7 +115,7 @@ class Session:
         }
 
     def read_back(self, request: Request) -> Answer:
-        return interpreters.read_back(request)
+        return interpreters.read_back(request, self._host)
 
     # -- writing ---------------------------------------------------------------------------------------
 

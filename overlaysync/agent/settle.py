@@ -137,7 +137,10 @@ def _undo(transaction: Transaction, step: Step) -> None:
         for item in bytecode.beside(tree, step.previous):
             transaction.bring_back(item, transaction.area.previous, tree.move)
         bytecode.drop_empty_cache(tree, split(step.path)[0])
-    tree.remove(step.temporary)
+    try:
+        tree.remove(step.temporary)
+    except LinkInTheWay:
+        pass  # nothing of ours is to be reached there; content waits under no such name
 
 
 def _holds(tree: Tree, path: bytes, digest: str | None) -> bool:

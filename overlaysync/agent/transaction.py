@@ -159,13 +159,14 @@ class Transaction:
         give(kept, path)
 
     def _tidy_directories(self, step: Step) -> None:
-        """Removes the directories above a removed file that are empty now."""
+        """Removes the directories above a removed file that are empty now, and that could be made again."""
         above, _ = split(step.path)
         while above:
             bytecode.drop_empty_cache(self.tree, above)
-            if self.tree.names(above):
-                return
-            if self.tree.is_directory(above):
+            status = self.tree.status(above)
+            if status is not None:
+                if self.tree.names(above) or os.geteuid() not in (0, status.st_uid):
+                    return
                 self.tree.remove_directory(above)
             above, _ = split(above)
 

@@ -134,10 +134,8 @@ class Tree:
 
     def _complete(self, path: bytes, counterpart: bytes | None, without: int) -> None:
         like = self.status(counterpart) if counterpart else None
-        exact = like is not None
-        if like is None:
-            like = os.fstat(self.directory(split(path)[0]))
-        hand_over(self.directory(path), like, stat.S_IMODE(like.st_mode) & ~without, exact=exact)
+        like = like or os.fstat(self.directory(split(path)[0]))
+        hand_over(self.directory(path), like, stat.S_IMODE(like.st_mode) & ~without, exact=False)
 
     def remove_directory(self, path: bytes) -> None:
         """Removes an empty directory."""
@@ -248,7 +246,7 @@ class Tree:
 def hand_over(handle: int, owner: os.stat_result, mode: int, *, exact: bool) -> None:
     """Gives an open file or directory its owner and, last, its mode.
 
-    Only root can give away; what is new (not ``exact``) stays with another user who makes it.
+    Only root can give away: what another user makes stays with it, unless the owner must be ``exact``.
     """
     mine = os.fstat(handle)
     if (exact or os.geteuid() == 0) and (mine.st_uid, mine.st_gid) != (owner.st_uid, owner.st_gid):
