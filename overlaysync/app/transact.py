@@ -55,8 +55,14 @@ def carry_out(
         _refuse(proof)
     except AgentLostError:
         raise
+    except KeyboardInterrupt:
+        stages("rolling back")
+        contact.session.close()  # a goodbye is heard even where an answer is still outstanding
+        raise
     except BaseException as error:
         _roll_back(contact, error, stages)
+        if type(error) is ApplyError:
+            raise _undone(error) from error
         raise
     manifest = make_manifest(identity, task, proof, dropped, stages.milliseconds())
     stages("recording")
@@ -76,6 +82,11 @@ def _refuse(proof: ReadBack) -> None:
         first = proof.problems[0]
         more = f" (and {len(proof.problems) - 1} more)" if len(proof.problems) > 1 else ""
         raise ApplyError(f"read-back failed: {first.message}{more}", first.next_step, code="read-back")
+
+
+def _undone(error: ApplyError) -> ApplyError:
+    message = f"{error.message}; everything was rolled back, the target is as it was"
+    return ApplyError(message, error.next_step, code=error.code)
 
 
 def _roll_back(contact: Contact, error: BaseException, stage: Stage) -> None:

@@ -20,22 +20,40 @@ BUG, INTERRUPTED, USAGE = 70, 130, 2
 def run(group: click.Command, arguments: Sequence[str]) -> int:
     """Runs the command line; the exit code. Nothing of Python's own ever reaches the user."""
     as_json = "--json" in arguments
-    command = next((word for word in arguments if not word.startswith("-")), "")
+    command = _named(arguments)
     try:
         code = group.main(list(arguments), prog_name="overlaysync", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except (click.Abort, KeyboardInterrupt):
-        return _fail(
-            "interrupted", "interrupted; what was not recorded is rolled back", None, INTERRUPTED, as_json
-        )
+        message = "interrupted; what was not recorded is rolled back"
+        next_step = "see where things stand: overlaysync status"
+        return _fail("interrupted", message, next_step, INTERRUPTED, as_json, command)
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         help_text = f"{context.command_path} --help" if context is not None else "overlaysync --help"
-        return _fail("usage", error.format_message(), help_text, USAGE, as_json)
+        return _fail("usage", _sentence(error.format_message()), help_text, USAGE, as_json, command)
     except Exception as error:
         return _expected(error, command, as_json)
+
+
+def _named(arguments: Sequence[str]) -> str:
+    """The command that the words name, as results call it (``manifest list``)."""
+    words = iter(arguments)
+    for word in words:
+        if word in ("-C", "--worktree"):
+            next(words, None)
+        elif not word.startswith("-"):
+            following = next(words, "-") if word == "manifest" else "-"
+            return word if following.startswith("-") else f"{word} {following}"
+    return ""
+
+
+def _sentence(text: str) -> str:
+    """click's messages in the style of ours: lower-case, no full stop, on one line."""
+    text = " ".join(text.split())
+    return (text[:1].lower() + text[1:]).removesuffix(".")
 
 
 def _expected(error: Exception, command: str, as_json: bool) -> int:
@@ -48,9 +66,7 @@ def _expected(error: Exception, command: str, as_json: bool) -> int:
     return _fail("internal", message, f"send the report {path}", BUG, as_json, command)
 
 
-def _fail(
-    code: str, message: str, next_step: str | None, exit_code: int, as_json: bool, command: str = ""
-) -> int:
+def _fail(code: str, message: str, next_step: str | None, exit_code: int, as_json: bool, command: str) -> int:
     """Tells the failure, on standard error, or as the one object of ``--json``."""
     if as_json:
         problem = {"code": code, "path": None, "message": message, "next_step": next_step}

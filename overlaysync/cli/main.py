@@ -68,5 +68,7 @@ def overlaysync(context: click.Context, directory: str) -> None:
 def main() -> None:
     """The program: runs a command, and ends with its exit code."""
     from overlaysync.cli.failure import run
+    from overlaysync.cli.terminal import never_fail_to_print
 
+    never_fail_to_print()
     sys.exit(run(overlaysync, sys.argv[1:]))

@@ -54,7 +54,9 @@ def _place(result: Result, terminal: Terminal) -> None:
 
 
 def _baseline(baseline: ResultBaseline, terminal: Terminal) -> None:
-    proof = [f"{item.kind} {item.name}" for item in baseline.evidence if item.commit == baseline.image_commit]
+    from overlaysync.core.evidence import describe
+
+    proof = [describe(item) for item in baseline.evidence if item.commit == baseline.image_commit]
     commit = baseline.image_commit[:12] if baseline.image_commit else "unknown"
     evidence = f" ({', '.join(proof)})" if baseline.image_commit and proof else ""
     terminal.line(clean(f"baseline  HEAD {baseline.head[:12]} · image commit {commit}{evidence}"))

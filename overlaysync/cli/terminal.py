@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -21,6 +22,13 @@ QUIET_SECONDS = 0.5
 def clean(text: str) -> str:
     """Text for a terminal: control characters, direction marks and undecodable bytes are shown as escapes."""
     return CONTROL.sub(lambda match: repr(match.group())[1:-1], text)
+
+
+def never_fail_to_print() -> None:
+    """What the locale's encoding lacks (our marks, in ASCII) is written as an escape."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 class Terminal:

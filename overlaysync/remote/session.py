@@ -45,7 +45,10 @@ NEXT_STEPS: Mapping[str, str] = {
     "locked": "wait for the other run to end, then run the command again",
     "damaged": "look at the file; if it is of no use, re-create the target from its image",
     "unfinished": "make the file system writable again and run any command: the next contact continues",
+    "stage": "remove the cause in the target, then run the command again",
+    "apply": "let what writes there come to rest, then run the command again",
 }
+ANOTHER_TRY = "run the command again; if it fails the same way, look at the target: overlaysync doctor"
 
 
 class AgentSession:
@@ -295,4 +298,4 @@ def _failure(report: object) -> errors.OverlaysyncError:
     row: dict[str, str | None] = _typed(report, dict[str, str | None])
     kind, message, path = row.get("kind") or "bug", row.get("message") or "", row.get("path")
     text = f"{path}: {message}" if path else message
-    return FAILURES.get(kind, errors.AgentBugError)(text, NEXT_STEPS.get(kind))
+    return FAILURES.get(kind, errors.AgentBugError)(text, NEXT_STEPS.get(kind, ANOTHER_TRY))

@@ -54,7 +54,10 @@ def codes(answer: Any) -> list[str]:
 
 @dataclass
 class Work:
-    """A project and a target; what kind of target it is, subclasses know."""
+    """A project and a target; what kind of target it is, subclasses know.
+
+    ``options``: evidence for the commands that prove the baseline.
+    """
 
     project: SampleProject
     cli: CommandLine
@@ -78,7 +81,8 @@ class Work:
 
     def __call__(self, command: str, *arguments: str, environment: Mapping[str, str] | None = None) -> Result:
         """Runs ``overlaysync -C PROJECT COMMAND --container TARGET ...``."""
-        line = ["-C", str(self.project.path), command, "--container", self.target, *self.options]
+        line = ["-C", str(self.project.path), command, "--container", self.target]
+        line += self.options if command in ("push", "status", "init") else []
         return check_manners(self.cli(*line, *arguments, environment=environment))
 
     def ask(self, command: str, *arguments: str, environment: Mapping[str, str] | None = None) -> Any:
