@@ -46,7 +46,7 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
     """The whole picture. Raises BaselineError, TargetError, LockedError, OverlayDamagedError."""
     reading = read(contact, worktree, options, stage)
     stage("proving the baseline")
-    shipped = prove(reading.snapshot.tree, reading.files)
+    shipped = prove(reading.snapshot.tree, reading.files, reading.overlay)
     selection = _select(reading, shipped, contact)
     baseline = _baseline(reading, shipped, contact)
     identity_problems = _judge_identity(reading, baseline)
@@ -104,7 +104,7 @@ def _baseline(reading: Reading, shipped: Shipped, contact: Contact) -> Baseline:
     if tree is None:
         tree = snapshot.tree
     elif tree is not snapshot.tree:
-        shipped = prove(tree, reading.files)
+        shipped = prove(tree, reading.files, reading.overlay)
     return Baseline(
         head=snapshot.repository.head,
         image_commit=image_commit(reading.evidence),

@@ -11,14 +11,15 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
+from overlaysync.model.plan import Placement
 from overlaysync.model.target import FileKind, InstalledFile, InstalledPath
 from overlaysync.model.worktree import RepoPath, TreeEntry
 
 COMMON = 8
-"""Content that more tracked files than this share (an empty ``__init__.py``) proves no source."""
+"""Content that more tracked files than this share (a licence's header alone) proves no source directory."""
 
-CREDIBLE = 0.5
-"""A lesser pair counts for files of other content only when at least this share of its files is equal."""
+CREDIBLE, FEWEST = 0.5, 2
+"""A lesser pair counts for files of other content only when at least this share, and this many, are equal."""
 
 
 class RootPair(Struct, frozen=True):
@@ -29,65 +30,93 @@ class RootPair(Struct, frozen=True):
 
 
 class Shipped(Struct, frozen=True):
-    """What of the tree is installed, and where."""
+    """What of the tree is installed, and where.
 
-    pairs: dict[RootPair, int] = field(default_factory=dict)  # with the number of files that prove each
+    ``pairs``: with the number of files that prove each. ``rivals``: tracked files of which nothing tells
+    which one is installed, each with the others.
+    """
+
+    pairs: dict[RootPair, int] = field(default_factory=dict)
     destinations: dict[RepoPath, tuple[InstalledPath, ...]] = field(default_factory=dict)
+    rivals: dict[RepoPath, tuple[RepoPath, ...]] = field(default_factory=dict)
 
     def destination(self, path: RepoPath) -> InstalledPath | None:
-        """Where a tracked path is installed; None when it does not ship, or at more than one place."""
+        """Where a tracked path is installed; None when it does not ship, or not at one place for certain."""
         places = self.destinations.get(path, ())
-        return places[0] if len(places) == 1 else None
+        return places[0] if len(places) == 1 and path not in self.rivals else None
+
+    def ships(self, path: RepoPath) -> bool:
+        """Whether a tracked path is installed at all, as far as is known."""
+        return path in self.destinations or path in self.rivals
 
     def ambiguous(self, path: RepoPath) -> tuple[InstalledPath, ...]:
         places = self.destinations.get(path, ())
         return places if len(places) > 1 else ()
 
 
-def prove(tree: Mapping[RepoPath, TreeEntry], files: Sequence[InstalledFile]) -> Shipped:
-    """Which tracked files ship, and where to. ``files`` are RECORD's, without those of the dist-info."""
-    votes = _votes(tree, files) or _votes_by_path(tree, files)
-    assigned: dict[InstalledPath, list[tuple[RootPair, RepoPath]]] = {}
-    by_installed: dict[str, list[RootPair]] = defaultdict(list)
-    for pair, _ in sorted(votes.items(), key=lambda item: (-item[1], item[0].source, item[0].installed)):
-        by_installed[pair.installed].append(pair)
-    tally: Counter[RootPair] = Counter()
-    equal: Counter[RootPair] = Counter()
-    blobs: dict[InstalledPath, str | None] = {file.path: file.blob for file in files}
-    for file in files:
-        candidates = _candidates(file.path, by_installed, tree, votes)
-        assigned[file.path] = candidates
-        for pair, path in candidates:
-            tally[pair] += 1
-            equal[pair] += tree[path].oid == blobs[file.path]
-    dominant = {pair for pair in votes if _is_dominant(pair, votes)}
-    destinations: dict[RepoPath, list[InstalledPath]] = defaultdict(list)
-    for installed, candidates in assigned.items():
-        for pair, path in candidates:
-            same = tree[path].oid == blobs[installed]
-            if same or pair in dominant or equal[pair] >= CREDIBLE * tally[pair]:
-                destinations[path].append(installed)
-                break
+def prove(
+    tree: Mapping[RepoPath, TreeEntry],
+    files: Sequence[InstalledFile],
+    overlay: Mapping[InstalledPath, Placement] | None = None,
+) -> Shipped:
+    """Which tracked files ship, and where to.
+
+    Args:
+        files: RECORD's, without those of the dist-info.
+        overlay: what the last manifest put there; where it stands, its source was proven before.
+    """
+    proofs = _proofs(tree, files, overlay or {})
+    votes = _votes(proofs) or _votes_by_path(tree, files)
+    candidates = _candidates(tree, files, votes)
+    main = _main_pairs(votes)
+    trusted = main | _credible_pairs(candidates, proofs, files)
+    assigned: dict[RepoPath, list[tuple[RootPair, InstalledPath]]] = defaultdict(list)
+    rivals: dict[RepoPath, tuple[RepoPath, ...]] = {}
+    for installed, options in candidates.items():
+        fitting = [item for item in options if item[0] in trusted or item[1] in proofs[installed]]
+        if fitting:
+            pair, path = fitting[0]
+            assigned[path].append((pair, installed))
+            equals = [other for against, other in fitting if _equal(against, pair, votes)]
+            rivals |= {
+                each: tuple(other for other in equals if other != each) for each in equals[1:] and equals
+            }
     return Shipped(
-        pairs=dict(votes), destinations={path: tuple(sorted(at)) for path, at in destinations.items()}
+        pairs=dict(votes),
+        destinations={path: _places(found, main) for path, found in assigned.items()},
+        rivals=rivals,
     )
 
 
-def _votes(tree: Mapping[RepoPath, TreeEntry], files: Sequence[InstalledFile]) -> Counter[RootPair]:
-    """Pairs by the number of installed files that prove them by their content."""
+def _proofs(
+    tree: Mapping[RepoPath, TreeEntry],
+    files: Sequence[InstalledFile],
+    overlay: Mapping[InstalledPath, Placement],
+) -> dict[InstalledPath, Sequence[RepoPath]]:
+    """The tracked files that each installed file can come from by its content. Empty ones prove nothing."""
     holders: dict[str, list[RepoPath]] = defaultdict(list)
     for path, entry in tree.items():
         if entry.is_file:
             holders[entry.oid].append(path)
-    votes: Counter[RootPair] = Counter()
+    proofs: dict[InstalledPath, Sequence[RepoPath]] = {}
     for file in files:
-        sources = holders.get(file.blob or "", [])
-        if file.kind is FileKind.FILE and len(sources) <= COMMON:
-            for path in sources:
-                pair = _pair(path, file.path)
-                if pair is not None:
-                    votes[pair] += 1
-    return votes
+        placement = overlay.get(file.path)
+        if placement is not None and placement.installed_sha256 == file.sha256:
+            proofs[file.path] = [placement.source] if placement.source in tree else []
+        else:
+            proofs[file.path] = holders.get(file.blob or "", []) if file.size else []
+    return proofs
+
+
+def _votes(proofs: Mapping[InstalledPath, Sequence[RepoPath]]) -> Counter[RootPair]:
+    """Pairs by the number of installed files that prove them by their content."""
+    return Counter(
+        pair
+        for installed, sources in proofs.items()
+        if len(sources) <= COMMON
+        for source in sources
+        if (pair := _pair(source, installed)) is not None
+    )
 
 
 def _votes_by_path(tree: Mapping[RepoPath, TreeEntry], files: Sequence[InstalledFile]) -> Counter[RootPair]:
@@ -95,12 +124,12 @@ def _votes_by_path(tree: Mapping[RepoPath, TreeEntry], files: Sequence[Installed
     by_name: dict[str, list[RepoPath]] = defaultdict(list)
     for path in tree:
         by_name[path.rpartition("/")[2]].append(path)
-    votes: Counter[RootPair] = Counter()
-    for file in files:
-        for path in by_name.get(file.path.rpartition("/")[2], []):
-            if f"/{path}".endswith(f"/{file.path}"):
-                votes[RootPair(source=path[: -len(file.path)].rstrip("/"), installed="")] += 1
-    return votes
+    return Counter(
+        RootPair(source=path[: -len(file.path)].rstrip("/"), installed="")
+        for file in files
+        for path in by_name.get(file.path.rpartition("/")[2], [])
+        if f"/{path}".endswith(f"/{file.path}")
+    )
 
 
 def _pair(source: str, installed: str) -> RootPair | None:
@@ -117,29 +146,67 @@ def _pair(source: str, installed: str) -> RootPair | None:
 
 
 def _candidates(
-    installed: InstalledPath,
-    by_installed: Mapping[str, Sequence[RootPair]],
-    tree: Mapping[RepoPath, TreeEntry],
-    votes: Mapping[RootPair, int],
-) -> list[tuple[RootPair, RepoPath]]:
-    """Sources that an installed path could have, the one of the best proven pair first."""
-    found = []
-    for directory in ("", *_ancestors(installed)):
-        for pair in by_installed.get(directory, ()):
-            rest = installed[len(directory) :].lstrip("/")
-            path = RepoPath(f"{pair.source}/{rest}" if pair.source else rest)
-            if path in tree and tree[path].is_file:
-                found.append((pair, path))
-    return sorted(found, key=lambda item: -votes[item[0]])
+    tree: Mapping[RepoPath, TreeEntry], files: Sequence[InstalledFile], votes: Counter[RootPair]
+) -> dict[InstalledPath, list[tuple[RootPair, RepoPath]]]:
+    """Sources that each installed path could have, the one of the best proven pair first."""
+    by_installed: dict[str, list[RootPair]] = defaultdict(list)
+    for pair in sorted(votes, key=lambda pair: (pair.installed, pair.source)):
+        by_installed[pair.installed].append(pair)
+    found: dict[InstalledPath, list[tuple[RootPair, RepoPath]]] = {}
+    for file in files:
+        options = []
+        for directory in _directories_above(file.path):
+            rest = file.path[len(directory) :].lstrip("/")
+            for pair in by_installed.get(directory, ()):
+                path = RepoPath(f"{pair.source}/{rest}" if pair.source else rest)
+                if path in tree and tree[path].is_file:
+                    options.append((pair, path))
+        found[file.path] = sorted(options, key=lambda item: -votes[item[0]])
+    return found
 
 
-def _is_dominant(pair: RootPair, votes: Mapping[RootPair, int]) -> bool:
-    """Whether no pair for the same or a higher installed directory has more proof."""
-    above = {"", pair.installed, *_ancestors(pair.installed)}
-    return all(votes[other] <= votes[pair] for other in votes if other.installed in above)
+def _main_pairs(votes: Counter[RootPair]) -> set[RootPair]:
+    """Pairs with the most proof for their installed directory, and more than any for one above it."""
+    best: dict[str, int] = defaultdict(int)
+    for pair, count in votes.items():
+        best[pair.installed] = max(best[pair.installed], count)
+    return {
+        pair
+        for pair, count in votes.items()
+        if count == best[pair.installed]
+        and all(best.get(above, 0) < count for above in _directories_above(pair.installed))
+    }
 
 
-def _ancestors(path: str) -> list[str]:
-    """The directories above a path, outermost first, without the root."""
-    parts = path.split("/")[:-1]
-    return ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
+def _credible_pairs(
+    candidates: Mapping[InstalledPath, Sequence[tuple[RootPair, RepoPath]]],
+    proofs: Mapping[InstalledPath, Sequence[RepoPath]],
+    files: Sequence[InstalledFile],
+) -> set[RootPair]:
+    """Pairs of which enough files are equal to trust them with one that is not."""
+    every: Counter[RootPair] = Counter()
+    equal: Counter[RootPair] = Counter()
+    for file in files:
+        for pair, path in candidates[file.path]:
+            if file.size or file.kind is not FileKind.FILE:
+                every[pair] += 1
+                equal[pair] += path in proofs[file.path]
+    return {pair for pair, count in equal.items() if count >= max(FEWEST, CREDIBLE * every[pair])}
+
+
+def _equal(pair: RootPair, best: RootPair, votes: Counter[RootPair]) -> bool:
+    return pair.installed == best.installed and votes[pair] == votes[best]
+
+
+def _places(
+    found: Sequence[tuple[RootPair, InstalledPath]], main: set[RootPair]
+) -> tuple[InstalledPath, ...]:
+    """Where a file is installed; copies elsewhere count only for a file without a place of a main pair."""
+    places = [installed for pair, installed in found if pair in main]
+    return tuple(sorted(places or [installed for _, installed in found]))
+
+
+def _directories_above(path: str) -> list[str]:
+    """The directories above a path, the root ("") first; none above the root."""
+    parts = path.split("/") if path else []
+    return ["/".join(parts[:depth]) for depth in range(len(parts))]

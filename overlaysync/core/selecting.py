@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pathspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from overlaysync.core.mapping import Shipped
 from overlaysync.core.planning import Desired
 from overlaysync.core.shipping import ShippingRule, Ships
 from overlaysync.model.classified import ChangeClass, ClassifiedChange
 from overlaysync.model.problem import Problem
+from overlaysync.model.target import InstalledPath
 from overlaysync.model.worktree import ChangeKind, RepoPath, TreeEntry
 
 OVERLAID = (ChangeClass.PYTHON, ChangeClass.DATA, ChangeClass.BINDING, ChangeClass.JIT)
 """Classes whose files are copied; all others are refused where they matter."""
+
+HARMLESS = (ChangeClass.OUTSIDE, ChangeClass.BUILD)
+"""Without a problem of their own, such files are data where they ship (a Dockerfile among the templates)."""
 
 
 FEW = 20
@@ -61,9 +65,10 @@ class Selector:
         """``unreadable``: problems that reading the worktree met, for paths that may not be packaged."""
         parts = [self._sort(item) for item in classified]
         kept = [item for item in unreadable if item.path is None or self._matters(RepoPath(item.path))]
+        desired = tuple(item for part in parts for item in part.desired)
         return Selection(
-            desired=tuple(item for part in parts for item in part.desired),
-            problems=(*kept, *(item for part in parts for item in part.problems)),
+            desired=desired,
+            problems=(*kept, *(item for part in parts for item in part.problems), *_collisions(desired)),
             not_packaged=tuple(item for part in parts for item in part.not_packaged),
             left_out=tuple(item for part in parts for item in part.left_out),
             notes=tuple(
@@ -77,7 +82,9 @@ class Selector:
         path = item.change.path
         if item.change_class in OVERLAID:
             return self._overlaid(item)
-        if path in self._shipped.destinations and not item.problems:
+        if self._shipped.ships(path) and not item.problems:
+            if item.change_class in HARMLESS:
+                return self._overlaid(structs.replace(item, change_class=ChangeClass.DATA))
             return self._ships_unexpectedly(item)
         if item.change_class is ChangeClass.LINK and not self.in_package(path):
             return Selection(not_packaged=(path,))
@@ -88,11 +95,10 @@ class Selector:
     def _overlaid(self, item: ClassifiedChange) -> Selection:
         change = item.change
         path = change.path
-        places = self._shipped.ambiguous(path)
-        if places:
-            message = f"{path} is installed at more than one place: {', '.join(places)}"
-            next_step = "rebuild the image; an overlay cannot tell which of them the build makes from it"
-            return Selection(problems=(Problem("ambiguous-mapping", message, next_step, path),))
+        if places := self._shipped.ambiguous(path):
+            return _ambiguous(path, f"{path} is installed at more than one place: {', '.join(places)}")
+        if rivals := self._shipped.rivals.get(path):
+            return _ambiguous(path, f"what is installed can come from {path} or from {', '.join(rivals)}")
         destination = self._shipped.destination(path)
         cause = change.kind.value
         if item.note and change.kind is ChangeKind.MODIFIED:
@@ -153,6 +159,28 @@ class Selector:
 
     def _matters(self, path: RepoPath) -> bool:
         return self.in_package(path) or not self._not_built.match_file(path)
+
+
+def _ambiguous(path: RepoPath, message: str) -> Selection:
+    next_step = "rebuild the image; an overlay cannot tell which of them the build makes from it"
+    return Selection(problems=(Problem("ambiguous-mapping", message, next_step, path),))
+
+
+def _collisions(desired: Sequence[Desired]) -> list[Problem]:
+    """Two changes for one installed path: nothing says which of them a build would take."""
+    by_destination: dict[InstalledPath, list[RepoPath]] = {}
+    for item in desired:
+        by_destination.setdefault(item.destination, []).append(item.source)
+    return [
+        Problem(
+            "ambiguous-mapping",
+            f"{' and '.join(sources)} both belong at {destination}",
+            "rebuild the image, or take all but one of the changes back",
+            sources[0],
+        )
+        for destination, sources in by_destination.items()
+        if len(sources) > 1
+    ]
 
 
 def judge_plausible(desired: Sequence[Desired], shipped: int) -> list[Problem]:

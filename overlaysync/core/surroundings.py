@@ -38,10 +38,10 @@ class Surroundings:
         return _of(self._below.get(directory, []), extension)
 
     def ships_all(self, paths: Iterable[RepoPath]) -> bool:
-        return all(path in self._shipped.destinations for path in paths)
+        return all(map(self._shipped.ships, paths))
 
     def ships_any(self, paths: Iterable[RepoPath]) -> bool:
-        return any(path in self._shipped.destinations for path in paths)
+        return any(map(self._shipped.ships, paths))
 
     def package_of(self, directory: str) -> str | None:
         """The outermost directory, at or above, of which files ship themselves; never the root."""
