@@ -14,6 +14,7 @@ from overlaysync.app.survey import Situation, survey
 from overlaysync.app.timing import Stages
 from overlaysync.app.transact import carry_out, expected_after
 from overlaysync.core.modules import judge_place, module_name
+from overlaysync.core.planning import is_in_place
 from overlaysync.errors import BaselineError
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Operation
@@ -42,7 +43,7 @@ def push(options: Options, stage: Stage, *, dry_run: bool = False) -> Result:
             )
         if dry_run:
             return result_of("push", "planned", 0, target, situation, stages.milliseconds())
-        if not situation.plan.operations:
+        if is_in_place(situation.plan, situation.reading.overlay):
             return _unchanged(target, situation, stages)
         manifest = _apply(target, worktree, situation, stages)
         return applied(result_of("push", "planned", 0, target, situation, {}), manifest, options, stages)

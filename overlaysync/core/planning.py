@@ -41,7 +41,7 @@ def make_plan(
     Args:
         desired: changes to hold, one for each destination.
         files: what stands at every destination of ``desired`` and of ``overlay`` now.
-        overlay: what the last manifest put there.
+        overlay: what the last manifest put there; what is neither desired nor there any more needs no step.
         mounts: mount points at or below ``root``, absolute in the target.
         root: the install root, absolute in the target.
     """
@@ -65,8 +65,11 @@ def make_plan(
         if destination not in wanted:
             file = files[destination]
             trouble = _overlay_trouble(placement, file)
-            problems.extend([trouble] if trouble else _unwritable(placement.source, file))
-            operations.append(_back_to_head(placement, file))
+            if trouble:
+                problems.append(trouble)
+            elif file.sha256 != placement.original_sha256:
+                problems.extend(_unwritable(placement.source, file))
+                operations.append(_back_to_head(placement, file))
     return (
         Plan(
             tuple(sorted(operations, key=_order)),
@@ -74,6 +77,11 @@ def make_plan(
         ),
         tuple(problems),
     )
+
+
+def is_in_place(plan: Plan, overlay: Mapping[InstalledPath, Placement]) -> bool:
+    """Whether target and record are as the plan wants: files put back by hand leave a record behind."""
+    return not plan.operations and {item.destination for item in plan.overlay} == set(overlay)
 
 
 def plan_revert(
