@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 
 from overlaysync.agent.frames import to_text
 from overlaysync.agent.interpreters import prefix_of
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 KERNEL_THREAD = 0x00200000  # PF_KTHREAD in the flags field of /proc/PID/stat
 PYTHON = re.compile(rb"(python|pypy)[\d.]*[dtmu]*(-config)?$")  # letters: ABI flags of special builds
+STARTERS = ("runc", "crun", "youki")
+"""Runtimes of engines. One that starts something (a health check) hides itself until it becomes that."""
+STARTING = 2.0  # seconds that it is given
 SCRIPT_LINE = re.compile(rb"#!\s*(\S+)(?:\s+(\S+))?")
 
 
@@ -32,8 +36,20 @@ def survey(request: Request) -> list[dict[str, Any]] | None:
         return None
     if os.getpid() not in pids or 1 not in pids:
         return None  # of another PID namespace, or mounted so that it hides the processes of others
-    rows = [_describe(pid, root, boot) for pid in pids if pid not in ignored]
-    return [row for row in rows if row is not None]
+    rows = {pid: _describe(pid, root, boot) for pid in pids if pid not in ignored}
+    patience = time.monotonic() + STARTING
+    while time.monotonic() < patience:
+        starting = [pid for pid, row in rows.items() if row is not None and _is_starter(row)]
+        if not starting:
+            break
+        time.sleep(0.02)
+        rows.update({pid: _describe(pid, root, boot) for pid in starting})
+    return [row for row in rows.values() if row is not None]
+
+
+def _is_starter(row: dict[str, Any]) -> bool:
+    command = row.get("command") or [""]
+    return row.get("python") is None and command[0].rpartition("/")[2] in STARTERS
 
 
 def _boot_time() -> int:

@@ -236,7 +236,7 @@ def interrupted_push(local: LocalScenario, reached: Path, *options: str) -> Any:
     )
     deadline = time.monotonic() + 60
     while not reached.exists():
-        assert process.poll() is None, process.communicate()
+        assert process.poll() is None, process.communicate()[0][-900:]
         assert time.monotonic() < deadline
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
@@ -295,7 +295,7 @@ def test_130_ctrl_c_while_a_container_is_asked(stage: Stage) -> None:
     )
     deadline = time.monotonic() + 60
     while scenario.container.exec("stat", "/tmp/reached").returncode:
-        assert process.poll() is None, process.communicate()
+        assert process.poll() is None, process.communicate()[0][-900:]
         assert time.monotonic() < deadline
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)

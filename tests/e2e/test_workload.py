@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
@@ -125,6 +126,27 @@ def test_other_processes_are_no_workload(stage: Stage) -> None:
     scenario.applied()
     verified = scenario.ask("verify")
     assert (verified["exit_code"], verified["problems"]) == (0, [])
+
+
+def test_what_an_engine_is_about_to_start(scenario: Scenario) -> None:
+    """A runtime hides itself until it becomes what it starts, as at every health check."""
+    scenario.edit_generation()
+    over = threading.Event()
+
+    def check_health() -> None:
+        while not over.is_set():
+            scenario.container.exec("true")
+
+    checks = [threading.Thread(target=check_health) for _ in range(2)]
+    for thread in checks:
+        thread.start()
+    try:
+        scenario.applied()
+        assert [codes(scenario.ask("status")) for _ in range(2)] == [[], []]
+    finally:
+        over.set()
+        for thread in checks:
+            thread.join()
 
 
 def test_the_main_process_of_the_container(stage: Stage) -> None:
