@@ -1,0 +1,67 @@
+"""What people do in a target between two runs, and what the next run makes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.e2e.scenario import LocalScenario, codes
+
+ENGINE, NEW = "sample_pkg/engine.py", "sample_pkg/extra.py"
+
+
+def put_back(local: LocalScenario, before: bytes) -> None:
+    """The original of an overlaid file and the absence of an added one, as a reinstallation leaves them."""
+    site = local.environment.site_packages
+    (site / ENGINE).write_bytes(before)
+    (site / NEW).unlink()
+
+
+def overlaid(local: LocalScenario) -> bytes:
+    """A push of an edit and an addition; the edited file's original."""
+    original = Path(local.environment.site_packages, ENGINE).read_bytes()
+    local.edit_generation()
+    local.project.write(NEW, "EXTRA = 1\n")
+    assert len(local.applied()["operations"]) == 2
+    return original
+
+
+def test_what_was_put_back_by_hand_is_pushed_again(local: LocalScenario) -> None:
+    put_back(local, overlaid(local))
+    assert len(local.applied()["operations"]) == 2
+    assert local.answer() == "generation 2: 1.0"
+
+
+def test_what_was_put_back_by_hand_and_is_not_wanted_leaves_no_overlay(local: LocalScenario) -> None:
+    put_back(local, overlaid(local))
+    local.project.git("checkout", "--", ".")
+    (local.project.path / NEW).unlink()
+    assert local.applied()["operations"] == []
+    assert local.ask("status")["details"]["overlay"] == []
+    assert local.push()["outcome"] == "unchanged"
+
+
+def test_what_was_put_back_by_hand_needs_no_revert_but_its_record_goes(local: LocalScenario) -> None:
+    put_back(local, overlaid(local))
+    answer = local.ask("revert")
+    assert (answer["exit_code"], answer["problems"]) == (0, [])
+    assert local.ask("revert")["outcome"] == "unchanged"
+
+
+def test_what_was_changed_over_the_overlay_is_left_alone(local: LocalScenario) -> None:
+    overlaid(local)
+    Path(local.environment.site_packages, ENGINE).write_text("GENERATION = 3\n")
+    local.project.git("checkout", "--", ".")
+    assert codes(local.refused()) == ["original-differs"]
+    assert codes(local.refused(command="revert")) == ["original-differs"]
+
+
+def test_a_package_that_is_overlaid_whole_is_still_known_at_the_next_push(local: LocalScenario) -> None:
+    """No installed file is HEAD's any more; the manifest says what each of them comes from."""
+    project, tracked = local.project, sorted(local.project.committed_package())
+    for name in tracked:
+        path = project.path / name
+        path.write_text(path.read_text().replace('{"', '{ "') + "\n")
+    assert len(local.applied()["operations"]) == len(tracked)
+    assert local.push()["outcome"] == "unchanged"
+    local.edit_generation()
+    assert [item["source"] for item in local.applied()["operations"]] == [ENGINE]
