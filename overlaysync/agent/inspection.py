@@ -83,14 +83,14 @@ class Inspection:
 
     def finish(self, patience: Patience) -> tuple[dict[str, Any] | None, str | None]:
         """(answer, None) or (None, what went wrong); nothing of the process is left afterwards."""
-        late, ending = False, "not started"
+        late, ending = False, ""
         if self._process is not None:
             late = not self._talk(self._process, patience)
             try:
                 os.killpg(self._process.pid, signal.SIGKILL)  # whatever start-up hooks started goes too
             except OSError:
                 pass  # all of it has ended
-            ending = "exit code %d" % self._process.wait()
+            ending = "exit code %d: " % self._process.wait()
         for handle in (self._asking, self._answering, self._complaining):
             if handle >= 0:
                 os.close(handle)
@@ -101,7 +101,7 @@ class Inspection:
         except (ValueError, RecursionError):
             pass
         last = self._complaint.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no answer"]
-        return None, "no answer in time" if late else "%s: %s" % (ending, last[0])
+        return None, "no answer in time" if late else ending + last[0]
 
     def _talk(self, process: subprocess.Popen[bytes], patience: Patience) -> bool:
         """Reads until the answer's line is whole or the process has ended; whether that was in time.

@@ -14,6 +14,8 @@ del sys.path[: len(_first)]  # a json.py in the working directory must not be ou
 import json  # noqa: E402
 import os  # noqa: E402
 import re  # noqa: E402
+import site  # noqa: E402
+from importlib import machinery  # noqa: E402
 
 sys.path[:0] = _first
 
@@ -197,9 +199,6 @@ def _top_level(dist_info: str) -> list[str]:
 
 def survey(request: dict[str, Any]) -> dict[str, Any]:
     """What this interpreter is, and which copies of the distribution it sees: the host's ``Interpreter``."""
-    import site
-    from importlib import machinery
-
     listing = _listing()
     found = _distributions(listing, _canonical(request["distribution"]))
     usable = [dist_info for dist_info, item in found if item["form"] == "dist-info"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -26,6 +28,16 @@ def supported() -> dict[str, Path]:
     own = running_interpreter()
     found.setdefault(own.version, own.executable)
     return dict(sorted(found.items(), key=lambda item: int(item[0].partition(".")[2])))
+
+
+def old_interpreter(version: str) -> Path:
+    """A Python of this machine that is older than the agent can use; skips where there is none."""
+    home = pwd.getpwuid(os.getuid()).pw_dir  # HOME is a test's own
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path(home, ".pyenv")))
+    found = [*pyenv.glob(f"versions/{version}.*/bin/python{version}"), Path(f"/usr/bin/python{version}")]
+    if not found[0].exists():
+        pytest.skip(f"no Python {version} on this machine")
+    return found[0]
 
 
 @pytest.fixture(params=supported())

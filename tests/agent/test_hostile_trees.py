@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,16 +15,12 @@ from overlaysync.model.classified import ChangeClass
 from overlaysync.model.plan import Action, Operation
 from overlaysync.model.target import FileKind, InstalledFile, InstalledPath
 from overlaysync.model.worktree import RepoPath
-from overlaysync.remote.session import AgentSession, connect
-from overlaysync.targets.local import LocalTransport
-from overlaysync.targets.pipes import ChildProcess
+from overlaysync.remote.session import AgentSession
 from tests.agent.conftest import Start
+from tests.agent.nobody import NOBODY, connect_as_nobody, needs_root
 from tests.agent.vocabulary import METADATA, Edit, Site, digest
 
 EDITED = "GENERATION = 2\n"
-NOBODY = 65534
-
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="another user is set up by root only")
 
 
 @pytest.fixture
@@ -59,14 +55,17 @@ def creation(path: str, content: bytes = b"NEW = 1\n") -> Edit:
 # -- links and other things in the way ---------------------------------------------------------------
 
 
-def test_each_kind_of_file_is_told(session: AgentSession, site: Site, outside: Path) -> None:
+def test_each_kind_of_file_is_told(
+    session: AgentSession, site: Site, outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     package = site.root / "sample"
     (package / "link.py").symlink_to(outside / "engine.py")
     (package / "linked").symlink_to(outside)
     os.mkfifo(package / "fifo.py")
     (package / "directory.py").mkdir()
+    monkeypatch.chdir(package)  # the path of a socket must be short
     listening = socket.socket(socket.AF_UNIX)
-    listening.bind(os.path.relpath(package / "socket.py"))
+    listening.bind("socket.py")
     site.open(session)
     names = ("engine", "link", "linked/engine", "fifo", "directory", "socket", "absent", "engine.py/below")
     found = look(session, *(f"sample/{name}.py" for name in names))
@@ -354,7 +353,7 @@ def test_another_user_is_told_what_it_may_not_write(site: Site, tmp_path: Path) 
     os.chown(package / "lonely", NOBODY, NOBODY)
     os.chown(package / "lonely/only.py", NOBODY, 0)
     (package / "helper.py").chmod(0o600)
-    with as_nobody(tmp_path) as session:
+    with connect_as_nobody(tmp_path) as session:
         site.open(session)
         found = look(
             session,
@@ -383,30 +382,13 @@ def test_another_user_pushes_into_its_own_root(site: Site, tmp_path: Path) -> No
         for name in names:
             os.chown(os.path.join(directory, name), NOBODY, NOBODY)
     before = site.snapshot(times=True)
-    with as_nobody(tmp_path) as session:
+    with connect_as_nobody(tmp_path) as session:
         site.open(session)
         edits = [site.replace("sample/engine.py", EDITED), site.add("sample/fresh/new.py", "NEW = 1\n")]
         site.push(session, edits)
         assert (site.root / "sample/fresh/new.py").stat().st_uid == NOBODY
         site.push_revert(session)
     assert site.snapshot(times=True) == before
-
-
-class Unprivileged(LocalTransport):
-    """Starts the agent as nobody."""
-
-    def start(self, argv: Sequence[str]) -> ChildProcess:
-        change = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-        return ChildProcess([*change, *argv])
-
-
-def as_nobody(tmp_path: Path) -> AgentSession:
-    """With the system's Python: others may lie where nobody may not look."""
-    if not Path("/usr/bin/python3").exists():
-        pytest.skip("nobody may use no Python but the system's")
-    for directory in (tmp_path, *tmp_path.parents[:-2]):
-        directory.chmod(0o755)
-    return connect(Unprivileged(str(tmp_path), interpreter="/usr/bin/python3"))
 
 
 @needs_root

@@ -18,7 +18,7 @@ from overlaysync.remote.channel import Channel
 from overlaysync.remote.session import AgentSession, connect
 from overlaysync.targets.local import LocalTransport
 from tests.agent.conftest import Start
-from tests.agent.vocabulary import Edit, Entry, Site
+from tests.agent.vocabulary import Edit, Entry, Site, is_running
 
 EDITED = "GENERATION = 2\n"
 
@@ -52,17 +52,10 @@ def reach(request: pytest.FixtureRequest) -> Callable[[Site, AgentSession], None
 
 
 def wait_until_gone(pid: int, seconds: float = 10.0) -> None:
-    """Until the process is gone, or only waits for its parent to take notice."""
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            return
-        if state == "Z":
-            return
+    while is_running(pid):
+        assert time.monotonic() < deadline, f"process {pid} is still there"
         time.sleep(0.02)
-    raise AssertionError(f"process {pid} is still there")
 
 
 def works_again(start: Start, site: Site, before: dict[str, Entry], recovered: str | None = None) -> None:

@@ -192,3 +192,11 @@ def _entry(path: bytes, times: bool) -> Entry:
         content = digest(Path(os.fsdecode(path)).read_bytes())
     shown = status.st_mtime_ns if times and stat.S_ISREG(status.st_mode) else None
     return Entry(status.st_mode, status.st_uid, status.st_gid, content, shown)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there, and does not only wait for its parent to take notice of its end."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
