@@ -15,8 +15,10 @@ _SELECTIONS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         for table in (("tool", "hatch", "build"), ("tool", "hatch", "build", "targets", "wheel"))
         for key in ("exclude", "include", "only-include")
     ),
+    "maturin": (("tool", "maturin", "exclude"),),
     "pdm.backend": (("tool", "pdm", "build", "excludes"), ("tool", "pdm", "build", "includes")),
     "poetry.core.masonry.api": (("tool", "poetry", "exclude"),),
+    "scikit_build_core.build": tuple(("tool", "scikit-build", key, "exclude") for key in ("sdist", "wheel")),
     "uv_build": tuple(("tool", "uv", "build-backend", key) for key in ("source-exclude", "wheel-exclude")),
 }
 """Backends that ship whatever lies in a package, and where each can be told to select.

@@ -127,7 +127,16 @@ def backend(name: str, more: str = "") -> bytes:
 
 
 @pytest.mark.parametrize(
-    "name", ["flit_core.buildapi", "hatchling.build", "poetry.core.masonry.api", "pdm.backend", "uv_build"]
+    "name",
+    [
+        "flit_core.buildapi",
+        "hatchling.build",
+        "maturin",
+        "pdm.backend",
+        "poetry.core.masonry.api",
+        "scikit_build_core.build",
+        "uv_build",
+    ],
 )
 def test_backends_that_ship_whole_packages(name: str) -> None:
     assert ships_whole_packages(backend(name))

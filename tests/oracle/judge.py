@@ -48,10 +48,12 @@ def judge_subject(workshop: Workshop, subject: Subject) -> list[Verdict]:
     """All verdicts on one of the projects listed, told as they come."""
     verdicts = []
     began = time.monotonic()
-    for verdict in judge_releases(workshop, subject.project, subject.releases):
+    project = subject.project
+    found = (Judge(workshop).judge(project, *pair) for pair in pairwise(subject.states))
+    for verdict in found if subject.states else judge_releases(workshop, project, subject.releases):
         click.echo(as_text(verdict))
         verdicts.append(verdict)
-    click.echo(f"{subject.project.name}: {time.monotonic() - began:.0f} s", err=True)
+    click.echo(f"{project.name}: {time.monotonic() - began:.0f} s", err=True)
     return verdicts
 
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tests.oracle.judging import Project
+from tests.oracle import maturin_project
+from tests.oracle.judging import Project, State
 
 
 class Subject(NamedTuple):
-    """A project with consecutive releases; each is pushed onto the wheel of the one before it."""
+    """A project with consecutive releases; each is pushed onto the wheel of the one before it.
+
+    ``states``: of a project that is written here and not downloaded; then ``releases`` are their labels.
+    """
 
     project: Project
     releases: tuple[str, ...]
     backend: str
     shows: str
+    states: tuple[State, ...] = ()
 
 
 def _subject(
@@ -26,6 +31,10 @@ def _subject(
     configuration: str = "",
 ) -> Subject:
     return Subject(Project(name, untracked, configuration), tuple(releases.split()), backend, shows)
+
+
+def _written_here(name: str, states: tuple[State, ...], backend: str, shows: str) -> Subject:
+    return Subject(Project(name), tuple(state.label for state in states), backend, shows, states)
 
 
 SUBJECTS = (
@@ -60,7 +69,7 @@ SUBJECTS = (
     _subject(
         "meson-python", "0.13.1 0.13.2 0.14.0 0.15.0 0.16.0 0.17.0", "meson-python", "files listed one by one"
     ),
-    _subject("siphash24", "1.3 1.4 1.5 1.6 1.7", "meson-python", "compiled"),
+    _subject("contourpy", "1.2.0 1.2.1 1.3.0", "meson-python", "compiled, C++"),
     _subject("nanobind", "2.0.0 2.1.0 2.2.0 2.4.0 2.5.0", "scikit-build-core", "headers and sources as data"),
     _subject(
         "markupsafe", "2.1.0 2.1.1 2.1.2 2.1.3 2.1.4 2.1.5 3.0.0", "setuptools, src", "compiled, with stub"
@@ -84,5 +93,8 @@ SUBJECTS = (
         "setuptools",
         "namespace, ships less than it holds",
     ),
+    _subject("frozenlist", "1.4.0 1.4.1 1.5.0 1.6.0", "setuptools, in-tree", "Cython"),
+    _subject("findpython", "0.4.0 0.4.1 0.5.0 0.5.1 0.6.0", "pdm-backend, src", "subpackages"),
+    _written_here("mixed-layout", maturin_project.states(), "maturin, mixed", "Rust, written for this test"),
 )
 """Released before this project began, so that every one of them builds the same from now on."""
