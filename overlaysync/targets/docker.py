@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeVar
+
+import msgspec
 
 from overlaysync.errors import NoInterpreterError, OverlaysyncError, TargetError
 from overlaysync.model.target import UNKNOWN, Setting, TargetIdentity
+from overlaysync.targets.inspected import InspectedContainer, InspectedImage, State
 from overlaysync.targets.pipes import ChildProcess
+
+Inspected = TypeVar("Inspected", InspectedContainer, InspectedImage)
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\Z")
 PYTHONS = (
@@ -41,37 +45,37 @@ class DockerTransport:
         self.name = name
         self._interpreter = interpreter
         self._user = user
-        self._container: dict[str, Any] | None = None
-        self._image: dict[str, Any] | None = None
+        self._container: InspectedContainer | None = None
+        self._image: InspectedImage | None = None
 
     def describe(self) -> TargetIdentity:
         container, image = self._inspect_container(), self._inspect_image()
         return TargetIdentity(
             kind=self.program,
             name=self.name,
-            container_id=str(container["Id"]),
-            started_at=str(container["State"]["StartedAt"]),
-            image_id=str(container["Image"]),
-            image_name=str(container["Config"].get("Image") or UNKNOWN),
-            repo_digests=tuple(sorted(image.get("RepoDigests") or ())),
-            platform=f"{image['Os']}/{image['Architecture']}" if image.get("Os") else UNKNOWN,
+            container_id=container.id,
+            started_at=container.state.started_at,
+            image_id=container.image,
+            image_name=container.config.image or UNKNOWN,
+            repo_digests=tuple(sorted(image.repo_digests or ())),
+            platform=f"{image.os}/{image.architecture}" if image.os and image.architecture else UNKNOWN,
             engine=self.program,
         )
 
     def setting(self) -> Setting:
         container = self._inspect_container()
-        config = container["Config"]
-        pairs = (entry.partition("=") for entry in config.get("Env") or ())
+        config = container.config
+        pairs = (entry.partition("=") for entry in config.env or ())
         return Setting(
-            user=config.get("User") or "",
+            user=config.user or "",
             environment={key: value for key, _, value in pairs},
-            working_directory=config.get("WorkingDir") or "/",
-            command=(str(container.get("Path") or ""), *map(str, container.get("Args") or ())),
+            working_directory=config.working_dir or "/",
+            command=(container.path or "", *(container.args or ())),
         )
 
     def labels(self) -> dict[str, str]:
-        config = self._inspect_image().get("Config") or {}
-        return dict(config.get("Labels") or {})
+        config = self._inspect_image().config
+        return (config.labels if config is not None else None) or {}
 
     def interpreters(self) -> Sequence[str]:
         return [self._interpreter] if self._interpreter is not None else PYTHONS
@@ -88,17 +92,21 @@ class DockerTransport:
             return error
         if "unable to find user" in stderr or "no matching entries in passwd" in stderr:
             return TargetError(
-                f"container {self.name} has no user {self._user}", "name a user of the container: --user NAME"
+                f"container {self.name} has no user {self._user or self.setting().user}",
+                "name a user of the container: --user NAME",
             )
-        if exit_code in (126, 127) and ("not found" in stderr or "no such file" in stderr.lower()):
+        if self._interpreter is not None:
             return NoInterpreterError(
-                f"no Python to start in container {self.name}",
-                "name one by its full path in the container: --interpreter PATH",
+                f"{self._interpreter} in container {self.name} is no Python that can be started: {last}",
+                "name the workload's Python by its full path in the container: --interpreter PATH",
             )
         if exit_code in (126, 127):
+            missing = "not found" in stderr or "no such file" in stderr.lower()
             return NoInterpreterError(
-                f"the Python of container {self.name} cannot be started: {last}",
-                "name another: --interpreter PATH",
+                f"no Python was found in container {self.name}"
+                if missing
+                else f"the Python of container {self.name} cannot be started: {last}",
+                "name one by its full path in the container: --interpreter PATH",
             )
         return TargetError(
             f"the agent did not start in container {self.name} (exit code {exit_code}): {last}",
@@ -110,38 +118,37 @@ class DockerTransport:
 
     # -- what the engine tells -------------------------------------------------------------------------
 
-    def _inspect_container(self) -> dict[str, Any]:
+    def _inspect_container(self) -> InspectedContainer:
         if self._container is None:
-            container = self._inspect("container", self.name)
-            self._refuse_state(container["State"])
+            container = self._inspect("container", self.name, InspectedContainer)
+            self._refuse_state(container.state)
             self._container = container
         return self._container
 
-    def _inspect_image(self) -> dict[str, Any]:
-        """The image by its id, never by its tag, which may name another one by now; {} when it is gone."""
+    def _inspect_image(self) -> InspectedImage:
+        """The image by its id, never by its tag, which may name another one by now; empty when it is gone."""
         if self._image is None:
-            image_id = str(self._inspect_container()["Image"])
             try:
-                self._image = self._inspect("image", image_id)
+                self._image = self._inspect("image", self._inspect_container().image, InspectedImage)
             except TargetError:
-                self._image = {}
+                self._image = InspectedImage()
         return self._image
 
-    def _refuse_state(self, state: dict[str, Any]) -> None:
-        if state.get("Paused"):
+    def _refuse_state(self, state: State) -> None:
+        if state.paused:
             raise TargetError(
                 f"container {self.name} is paused, so nothing can be proven in it",
                 f"{self.program} unpause {self.name}",
                 code="target-paused",
             )
-        if not state.get("Running") or state.get("Restarting"):
+        if not state.running or state.restarting:
             raise TargetError(
-                f"container {self.name} is not running (it is {state.get('Status', UNKNOWN)})",
+                f"container {self.name} is not running (it is {state.status})",
                 f"{self.program} start {self.name}",
                 code="target-stopped",
             )
 
-    def _inspect(self, kind: str, name: str) -> dict[str, Any]:
+    def _inspect(self, kind: str, name: str, record: type[Inspected]) -> Inspected:
         try:
             answer = subprocess.run(
                 [self.program, kind, "inspect", name],
@@ -156,20 +163,30 @@ class DockerTransport:
                 f"install {self.program}, or name another kind of target (local:PREFIX)",
                 code="no-engine",
             ) from error
+        except OSError as error:
+            raise TargetError(
+                f"the {self.program} command cannot be started: {error.strerror}",
+                f"look at the first {self.program} on PATH",
+                code="no-engine",
+            ) from error
         except subprocess.TimeoutExpired as error:
             raise TargetError(
                 f"{self.program} does not answer", f"try: {self.program} version", code="no-engine"
             ) from error
         stderr = answer.stderr.decode("utf-8", "replace")
         if answer.returncode != 0:
+            reason = " ".join(stderr.split())[:500] or "no reason given"
             raise self._engine_error(stderr) or TargetError(
-                f"{self.program} {kind} inspect {name} failed: {stderr.strip()}",
+                f"{self.program} {kind} inspect {name} failed: {reason}",
                 f"try: {self.program} version",
             )
         try:
-            return dict(json.loads(answer.stdout)[0])
-        except (ValueError, LookupError, TypeError) as error:
-            raise TargetError(f"{self.program} {kind} inspect {name} answered no JSON") from error
+            return msgspec.json.decode(answer.stdout, type=list[record])[0]  # type: ignore[valid-type]
+        except (msgspec.MsgspecError, IndexError) as error:
+            raise TargetError(
+                f"{self.program} {kind} inspect {name} answered what no engine answers: {error}",
+                f"try: {self.program} version",
+            ) from error
 
     def _engine_error(self, stderr: str) -> TargetError | None:
         lowered = stderr.lower()

@@ -11,6 +11,8 @@ from overlaysync.errors import NoInterpreterError, OverlaysyncError, TargetError
 from overlaysync.model.target import Setting, TargetIdentity
 from overlaysync.targets.pipes import ChildProcess
 
+_REPAIR = "repair the environment, or name another Python with --interpreter PATH"
+
 
 class LocalTransport:
     """Starts processes here. There is no image, so there are no labels: evidence must come from elsewhere."""
@@ -54,13 +56,15 @@ class LocalTransport:
         return found
 
     def start(self, argv: Sequence[str]) -> ChildProcess:
-        return ChildProcess(argv)
+        try:
+            return ChildProcess(argv)
+        except TargetError as error:
+            raise NoInterpreterError(error.message, _REPAIR) from error
 
     def explain(self, exit_code: int | None, stderr: str) -> OverlaysyncError:
         last = stderr.splitlines()[-1:] or ["it said nothing"]
         return NoInterpreterError(
-            f"the Python of {self.prefix} does not run (exit code {exit_code}): {last[0]}",
-            "repair the environment, or name another Python with --interpreter PATH",
+            f"the Python of {self.prefix} does not run (exit code {exit_code}): {last[0]}", _REPAIR
         )
 
     def close(self) -> None:

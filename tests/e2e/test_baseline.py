@@ -25,7 +25,7 @@ def test_head_one_commit_on(scenario: Scenario) -> None:
 
     # what it says to do leads to the goal
     scenario.project.git("worktree", "add", "--quiet", "--detach", "../at-image", image_commit)
-    line = ["-C", scenario.project.path.parent / "at-image", "push", "--container", scenario.target]
+    line = ["-C", f"{scenario.project.path}/../at-image", "push", "--container", scenario.target]
     assert scenario.cli(*line).exit_code == 0  # nothing is changed there
     scenario.project.git("switch", "--quiet", "--discard-changes", "--detach", image_commit)
     scenario.edit_generation(4)

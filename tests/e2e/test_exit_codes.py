@@ -64,7 +64,7 @@ def test_1_findings(local: LocalScenario) -> None:
     ],
 )
 def test_2_usage(local: LocalScenario, arguments: tuple[str, ...], says: str) -> None:
-    line = ("-C", local.project.path, *arguments)
+    line = ("-C", str(local.project.path), *arguments)
     result = check_manners(local.cli(*line))
     assert (result.exit_code, result.stdout) == (2, "")
     assert says in result.stderr
