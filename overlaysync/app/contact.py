@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 from overlaysync.app.options import Options, Stage
 from overlaysync.config.configuration import PackageConfiguration
 from overlaysync.config.loading import load
-from overlaysync.config.selection import select
+from overlaysync.config.selection import LOCAL, on_this_machine, select
 from overlaysync.core.modules import choose
 from overlaysync.errors import TargetError, UsageError
 from overlaysync.model.seams import Transport
@@ -69,6 +69,7 @@ def contact(options: Options, stage: Stage) -> Iterator[Contact]:
         raise UsageError(
             "no target is named", "name one: --container NAME (docker ps lists them)", code="no-target"
         )
+    package = on_this_machine(package) if specification.startswith(LOCAL) else package
     interpreter = options.interpreter or package.interpreter
     transport = open_target(specification, interpreter=interpreter, user=options.user or package.user)
     try:

@@ -14,6 +14,7 @@ from packaging.utils import canonicalize_name
 
 from overlaysync.config.configuration import Document, PackageConfiguration
 from overlaysync.config.keys import FILE_PATTERNS, KEYS, key_name, shown, shown_path
+from overlaysync.config.selection import LOCAL
 from overlaysync.errors import ConfigError
 
 _TYPE_ERROR = re.compile(r"got `(?P<got>\w+)`.* - at `\$\.(?P<key>.+)`", re.DOTALL)
@@ -65,11 +66,17 @@ def decode(table: dict[str, Any], origin: Origin) -> Document:
 
 
 def check(document: Document, origin: Origin) -> None:
-    """Check the form of every string, and that several packages have names of their own.
+    """Check the form of every string, that the target is not this machine, and that packages have own names.
 
     Raises:
         ConfigError: for the first that does not hold.
     """
+    if document.target is not None and document.target.startswith(LOCAL):
+        raise origin.error(
+            "target",
+            "a local: target makes this machine run that environment's Python, which no file may ask for",
+            "name it on the command line: --container local:PREFIX",
+        )
     for where, key, value in _strings(document):
         form = KEYS[key].value
         if (form and not form.fullmatch(value)) or (key in FILE_PATTERNS and not _is_file_pattern(value)):

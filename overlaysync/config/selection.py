@@ -12,6 +12,10 @@ from overlaysync.config.keys import KEYS, shown, shown_path
 from overlaysync.errors import UsageError
 
 
+LOCAL = "local:"
+"""How the specification of a target begins that is this machine itself."""
+
+
 def select(configuration: Configuration, distribution: str | None) -> PackageConfiguration:
     """The package that ``--distribution`` names, or the only one.
 
@@ -45,4 +49,16 @@ def select(configuration: Configuration, distribution: str | None) -> PackageCon
     raise UsageError(
         f"{shown(distribution)} is not configured in {place}; configured: {names}",
         "name one of these with --distribution, or add a [[package]] table",
+    )
+
+
+def on_this_machine(package: PackageConfiguration) -> PackageConfiguration:
+    """The package without what would name a place of the host, for a target that is the host itself.
+
+    A repository's configuration speaks of containers. On a ``local:`` target its ``interpreter`` would be a
+    program that the host runs, and ``file:`` and ``env:`` something of the user's own that is read.
+    """
+    kept = (item for item in package.image_commit if not item.startswith(("file:", "env:")))
+    return structs.replace(
+        package, interpreter=None, user=None, working_directory=None, image_commit=tuple(kept)
     )
