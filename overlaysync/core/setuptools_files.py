@@ -130,7 +130,7 @@ def _script(content: bytes | None) -> _Script:
         ]
     side.tree.body = [statement for statement in side.tree.body if statement not in assigned.values()]
     for node in ast.walk(side.tree):
-        if isinstance(node, ast.Assign) and _assigns_version(node):
+        if isinstance(node, ast.Assign) and _assigns_metadata(node):
             node.value = ast.Constant("")
     return _Script(side._replace(units=definitions.units(side.tree, b"")), taken)
 
@@ -174,9 +174,9 @@ def _is_setup(node: ast.AST, side: Side) -> bool:
     return any(imported and dotted[0] in _SETUP_MODULES for dotted, imported in side.names.meanings(name))
 
 
-def _assigns_version(node: ast.Assign) -> bool:
-    names = definitions.assigned_names(node)
-    return isinstance(node.value, ast.Constant) and [name.strip("_").lower() for name in names] == ["version"]
+def _assigns_metadata(node: ast.Assign) -> bool:
+    names = [name.strip("_").lower() for name in definitions.assigned_names(node)]
+    return isinstance(node.value, ast.Constant) and names in (["version"], ["python_requires"])
 
 
 def _same_syntax(old: Side, new: Side) -> bool:

@@ -11,6 +11,7 @@ SETUP = """\
     from setuptools import Extension, setup
 
     VERSION = "1.0"
+    python_requires = ">=3.9"
     REQUIRES = ["torch==2.8", "numpy"]
     TEST_REQUIRES = ["pytest"]
     GPU = ["cupy"]
@@ -22,6 +23,7 @@ SETUP = """\
     setup(
         name="pkg",
         version=VERSION,
+        python_requires=python_requires,
         description="old",
         packages=["pkg"],
         install_requires=REQUIRES,
@@ -31,11 +33,11 @@ SETUP = """\
     """
 
 USED = [
-    ('"-O2"', '"-O3"', "build-change", "FLAGS (line 8)"),
-    ("return FLAGS", "return FLAGS + []", "build-change", "flags (line 10)"),
-    ('["a.c"]', '["a.c", "b.c"]', "build-change", "line 13"),
-    ('packages=["pkg"]', 'packages=["pkg", "pkg.sub"]', "build-change", "line 13"),
-    ('name="pkg"', 'name="other"', "build-change", "line 13"),
+    ('"-O2"', '"-O3"', "build-change", "FLAGS (line 9)"),
+    ("return FLAGS", "return FLAGS + []", "build-change", "flags (line 11)"),
+    ('["a.c"]', '["a.c", "b.c"]', "build-change", "line 14"),
+    ('packages=["pkg"]', 'packages=["pkg", "pkg.sub"]', "build-change", "line 14"),
+    ('name="pkg"', 'name="other"', "build-change", "line 14"),
     ("import os\n", "import sys\n", "build-change", "line 1"),
     ("torch==2.8", "torch==2.9", "requirement-change", "REQUIRES: torch==2.8 -> torch==2.9"),
     ("cupy", "cupy-cuda12x", "requirement-change", "GPU: "),
@@ -59,6 +61,7 @@ def test_what_setup_is_given_counts(was: str, is_now: str, code: str, message: s
         ("setup(", "# Why.\n    setup(", "comments or formatting only"),
         ('VERSION = "1.0"', 'VERSION = "1.1"', "metadata only"),
         ("version=VERSION", 'version="1.2"', "metadata only"),
+        (">=3.9", ">=3.10", "metadata only"),
         ('description="old"', 'description="new"', "metadata only"),
         ('description="old",', 'description="old", author="A", url="x",', "metadata only"),
         ('["pytest"]', '["pytest", "hypothesis"]', "nothing that a build uses: TEST_REQUIRES"),
