@@ -8,6 +8,7 @@ import pathspec
 from msgspec import Struct
 
 from overlaysync.core.mapping import Shipped
+from overlaysync.core.patterns import quoted_pattern
 from overlaysync.model.evidence import ContentCount, Difference
 from overlaysync.model.plan import Placement
 from overlaysync.model.problem import Problem
@@ -108,9 +109,8 @@ def _judge_difference(
         )
     if item.target_sha256 is not None and item.target_sha256 == item.record_sha256 and placement is None:
         message = f"the image was built with another {item.destination} than HEAD's ({hashes})"
-        next_step = (
-            f'rebuild from HEAD; if the build overwrites it, declare it: generated = ["{item.source}"]'
-        )
+        line = f"generated = [{quoted_pattern(item.source)}]"
+        next_step = f"rebuild from HEAD; if the build overwrites it, declare it: {line}"
         return Problem("content-differs", message, next_step, item.source)
     if item.record_sha256 is None and placement is None:
         message = (

@@ -8,6 +8,7 @@ import pathspec
 from msgspec import Struct, structs
 
 from overlaysync.core.mapping import Shipped
+from overlaysync.core.patterns import quoted_pattern
 from overlaysync.core.planning import Desired
 from overlaysync.core.shipping import ShippingRule, Ships
 from overlaysync.model.classified import ChangeClass, ClassifiedChange
@@ -112,7 +113,8 @@ class Selector:
             destination = shipping.destination
             cause += f": {shipping.reason}"
         elif change.content is None and (reason := self._rule.unmakes_package(path)) is not None:
-            next_step = f'keep it, if empty; or say that the rest ships all the same: ships = ["{path}"]'
+            line = f"ships = [{quoted_pattern(path)}]"
+            next_step = f"keep it, if empty; or say that the rest ships all the same: {line}"
             return Selection(problems=(Problem("unproven-shipping", reason, next_step, path),))
         return Selection(
             desired=(
@@ -134,7 +136,8 @@ class Selector:
         if ships is Ships.NO:
             return Selection(not_packaged=(path,))
         message = f"whether a build would ship {path} is not proven: {reason}"
-        problem = Problem("unproven-shipping", message, f'settle it: ships = ["{path}"] or not-shipped', path)
+        next_step = f"settle it: ships = [{quoted_pattern(path)}] or not-shipped"
+        problem = Problem("unproven-shipping", message, next_step, path)
         return Selection(problems=(problem,)) if path.endswith(".py") else Selection(left_out=(problem,))
 
     def _unshipped(self, path: RepoPath) -> Selection:

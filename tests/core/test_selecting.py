@@ -109,7 +109,7 @@ def test_a_module_that_nothing_proves_to_ship_is_refused_with_the_line_that_sett
     change = judged("src/pkg/plain/new.py", None, "A = 1")
     (problem,) = selected(change).problems
     assert problem.code == "unproven-shipping"
-    assert 'ships = ["src/pkg/plain/new.py"]' in problem.next_step
+    assert 'ships = ["/src/pkg/plain/new.py"]' in problem.next_step
 
 
 def test_a_script_that_is_installed_outside_of_the_package_needs_a_rebuild() -> None:

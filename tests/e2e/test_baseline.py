@@ -153,7 +153,7 @@ def test_the_image_was_built_with_another_file(stage: Stage) -> None:
     scenario.edit_generation()
     answer = scenario.refused()
     assert (answer["exit_code"], codes(answer)) == (4, ["content-differs"])
-    line = 'generated = ["sample_pkg/layers/norm.py"]'
+    line = 'generated = ["/sample_pkg/layers/norm.py"]'
     assert line in answer["problems"][0]["next_step"]
     assert scenario.refused("--acknowledge", "drift")["exit_code"] == 4
 
