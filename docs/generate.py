@@ -14,7 +14,8 @@ from floors import picture
 
 from overlaysync import errors
 from overlaysync.cli.main import overlaysync
-from overlaysync.model.problem import EXIT_CODE_ORDER, PROBLEM_KINDS
+from overlaysync.model.problem import EXIT_CODE_ORDER
+from overlaysync.model.problem_kinds import PROBLEM_KINDS
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parent / "overlaysync"

@@ -155,4 +155,4 @@ ERROR_CODES: dict[str, str] = {
     "internal": "A bug of ours; the message names a report file.",
     "interrupted": "The user interrupted the run; what was not recorded is rolled back.",
 }
-"""Every code of an error; ``docs/problem-codes.md`` is made of it, and of ``model.problem``."""
+"""Every code of an error; ``docs/problem-codes.md`` is made of it, and of ``model.problem_kinds``."""

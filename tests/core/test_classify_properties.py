@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from overlaysync.core.classify import classify, classify_set, needs_content
 from overlaysync.core.vocabulary import words
-from overlaysync.model.problem import PROBLEM_KINDS
+from overlaysync.model.problem_kinds import PROBLEM_KINDS
 from overlaysync.model.worktree import ChangeKind, RepoPath
 from tests.core.changes import as_bytes, change, codes, judged
 from tests.core.test_buildfiles import CARGO, PYPROJECT

@@ -13,7 +13,8 @@ import pytest
 from overlaysync import errors
 from overlaysync.cli import failure
 from overlaysync.errors import ERROR_CODES, EXIT_CODES, OverlaysyncError
-from overlaysync.model.problem import EXIT_CODE_ORDER, PROBLEM_KINDS
+from overlaysync.model.problem import EXIT_CODE_ORDER
+from overlaysync.model.problem_kinds import PROBLEM_KINDS
 from tests.docs.source import PROJECT, SOURCE, argument, calls, texts
 
 DOCS = PROJECT / "docs"

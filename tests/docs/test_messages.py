@@ -8,7 +8,7 @@ import re
 import pytest
 
 from overlaysync import errors
-from overlaysync.model.problem import PROBLEM_KINDS
+from overlaysync.model.problem_kinds import PROBLEM_KINDS
 from tests.docs.source import SOURCE, Call, argument, calls, nodes, texts
 
 PLACES = {"Problem": (0, 1, 2), "ResultProblem": (0, 2, 3), "Finding": (0, 1, None)}
@@ -32,7 +32,7 @@ def test_every_code_of_a_problem_is_listed() -> None:
 
 @pytest.mark.parametrize("code", PROBLEM_KINDS)
 def test_every_listed_code_is_used(code: str) -> None:
-    listing = SOURCE / "model" / "problem.py"
+    listing = SOURCE / "model" / "problem_kinds.py"
     assert code in (
         node.value for file, node in nodes() if file != listing and isinstance(node, ast.Constant)
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from overlaysync.model.problem import PROBLEM_KINDS
+from overlaysync.model.problem_kinds import PROBLEM_KINDS
 from tests.oracle.building import BuildFailedError, Workshop
 from tests.oracle.contents import WheelContents, content_id, differences, read_wheel
 from tests.oracle.overlaid import Answer, Installation, deviations
