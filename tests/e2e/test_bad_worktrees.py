@@ -5,19 +5,23 @@ No engine is needed for what the host alone decides.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.e2e.scenario import LocalScenario, Scenario, check_answer, check_manners, codes
+from tests.e2e.scenario import LocalScenario, Scenario, Work, check_answer, check_manners, codes
 from tests.parts.command_line import CommandLine
 from tests.parts.repositories import Repository
 
-ODD = "sample_pkg/data/a \n'\"\\ ü.json"
-NOT_UTF8 = os.fsdecode(b"sample_pkg/data/caf\xe9.json")
+ODD_NAMES = ("two words", "-rf", "'\"$(id)", "ü ✓", "a\\b", os.fsdecode(b"caf\xe9"))
+ODD = tuple(f"sample_pkg/data/{name}.json" for name in ODD_NAMES)
+NEWLINE, NOT_UTF8 = "sample_pkg/data/two\nlines.json", os.fsdecode(b"sample_pkg/data/caf\xe9.py")
+ESCAPE = "sample_pkg/data/\x1b[31mred.json"
+SHOWN = {NEWLINE: "two\\nlines.json", NOT_UTF8: "caf\\udce9.py", ESCAPE: "\\x1b[31mred.json"}
+UNSAFE = tuple(SHOWN)
 
 
 def push_from(cli: CommandLine, directory: Path, exit_code: int) -> str:
@@ -68,10 +72,8 @@ def test_in_the_middle_of_something(local: LocalScenario, operation: str) -> Non
         "cherry-pick": ("cherry-pick", "other"),
         "bisect": ("bisect", "start"),
     }
-    try:
+    with contextlib.suppress(RuntimeError):  # a conflict is what is wanted
         project.git(*commands[operation])
-    except RuntimeError:
-        pass  # a conflict is what is wanted
     answer = local.refused()
     assert (answer["exit_code"], codes(answer)) == (4, ["baseline"])
     assert operation in answer["problems"][0]["message"]
@@ -118,25 +120,16 @@ def test_several_packages_are_told_apart_by_name(local: LocalScenario) -> None:
     local.applied("--distribution", "Sample_Pkg")
 
 
-def odd_names(work: Any) -> None:
-    """Names with every byte that a file system takes travel, come back in manifests, and never harm."""
+def odd_names(work: Work) -> None:
+    """Names with what a shell or a terminal would stumble over travel, and come back in manifests."""
     project = work.project
     before = work.files()
-    for name in (ODD, NOT_UTF8, "sample_pkg/data/-rf.json"):
-        (project.path / name).write_text("{}\n")
+    for name in ODD:
+        project.write(name, "{}\n")
     work.edit_generation()
-    result = work("push", "--dry-run")
-    assert "a \\n'" in result.stdout
-    assert "caf\\udce9.json" in result.stdout
     answer = work.applied()
-    assert {item["source"] for item in answer["operations"]} == {
-        ODD,
-        NOT_UTF8,
-        "sample_pkg/data/-rf.json",
-        "sample_pkg/engine.py",
-    }
-    after = work.files()
-    assert {name for name in after if name not in before} == {ODD, NOT_UTF8, "sample_pkg/data/-rf.json"}
+    assert {item["source"] for item in answer["operations"]} == {*ODD, "sample_pkg/engine.py"}
+    assert {name for name in work.files() if name not in before} == set(ODD)
     assert work.push()["outcome"] == "unchanged"
     assert work.ask("verify")["exit_code"] == 0
     for command in (("list",), ("show",), ("diff", "latest", "latest")):
@@ -152,6 +145,21 @@ def test_odd_names(local: LocalScenario) -> None:
 @pytest.mark.container
 def test_odd_names_into_a_container(scenario: Scenario) -> None:
     odd_names(scenario)
+
+
+@pytest.mark.parametrize("name", UNSAFE)
+def test_names_that_no_wheel_holds(local: LocalScenario, name: str) -> None:
+    local.edit_generation()
+    path = local.project.path / name
+    path.write_text("")
+    answer = local.refused()
+    assert (answer["exit_code"], codes(answer)) == (3, ["unsafe-name"])
+    assert answer["problems"][0]["path"] == name
+    said = local("push").stdout
+    assert SHOWN[name] in said
+    outside = local.project.path / "tests" / path.name
+    path.rename(outside)  # where nothing ships, any name will do
+    local.applied()
 
 
 def test_a_python_file_that_cannot_be_imported(local: LocalScenario) -> None:
