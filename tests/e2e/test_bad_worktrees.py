@@ -18,7 +18,7 @@ from tests.parts.repositories import Repository
 
 ODD_NAMES = ("two words", "-rf", "'\"$(id)", "ü ✓", "a\\b", os.fsdecode(b"caf\xe9"))
 ODD = tuple(f"sample_pkg/data/{name}.json" for name in ODD_NAMES)
-NEWLINE, NOT_UTF8 = "sample_pkg/data/two\nlines.json", os.fsdecode(b"sample_pkg/data/caf\xe9.py")
+NEWLINE, NOT_UTF8 = "sample_pkg/data/two\nlines.json", os.fsdecode(b"sample_pkg/models/caf\xe9.py")
 ESCAPE = "sample_pkg/data/\x1b[31mred.json"
 SHOWN = {NEWLINE: "two\\nlines.json", NOT_UTF8: "caf\\udce9.py", ESCAPE: "\\x1b[31mred.json"}
 UNSAFE = tuple(SHOWN)
