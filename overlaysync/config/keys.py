@@ -7,7 +7,9 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-_CHARACTER = r"[^\x00-\x1f\x7f\ud800-\udfff]"  # no control characters, nothing that UTF-8 cannot carry
+from overlaysync.core.patterns import UNWRITABLE
+
+_CHARACTER = f"[^{UNWRITABLE}]"
 _ABSOLUTE_PATH = rf"/{_CHARACTER}*"
 _PATTERN = rf"(?=.*\w){_CHARACTER}+"  # bare wildcards would switch a whole check off
 _ACCOUNT = r"(?!-)[A-Za-z0-9_.-]+"

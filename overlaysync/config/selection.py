@@ -11,7 +11,6 @@ from overlaysync.config.configuration import Configuration, PackageConfiguration
 from overlaysync.config.keys import KEYS, shown, shown_path
 from overlaysync.errors import UsageError
 
-
 LOCAL = "local:"
 """How the specification of a target begins that is this machine itself."""
 

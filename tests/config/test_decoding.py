@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
+from overlaysync.cli.terminal import clean
 from overlaysync.config.configuration import Document, PackageConfiguration
 from overlaysync.config.decoding import Origin, decode
 from overlaysync.config.files import parse
@@ -54,6 +56,32 @@ def test_no_key_runs_anything_or_names_a_file_of_the_host() -> None:
     assert {"target", "package", *PACKAGE_KEYS} == set(KEYS)
     for key in ("command", "hook", "script", "ssh", "agent", "python"):
         assert "unknown key" in str(refusal(f'[[package]]\n{key} = "touch it"\n'))
+
+
+@pytest.mark.parametrize("origin", [OWN, PROJECT], ids=["own file", "pyproject"])
+@pytest.mark.parametrize("target", ["local:tools", "local:/opt/venv", "local:"])
+def test_no_file_names_this_machine_as_the_target(target: str, origin: Origin) -> None:
+    error = refusal(f'target = "{target}"', origin)
+    assert f"{origin.prefix}target: a local: target makes this machine run" in str(error)
+    assert error.next_step == "name it on the command line: --container local:PREFIX"
+
+
+@pytest.mark.parametrize("target", ["my-dev", "docker:my-dev", "local", "docker:local", "localhost"])
+def test_other_targets_may_be_named(target: str) -> None:
+    assert document(f'target = "{target}"').target == target
+
+
+@pytest.mark.parametrize(
+    "key", ["interpreter", "working-directory", "generated", "workload-ignore", "target"]
+)
+def test_what_a_terminal_must_not_be_shown_is_no_value(key: str) -> None:
+    form = KEYS[key].value
+    assert form is not None
+    assert form.fullmatch("/a\u00e9\u200d\u4f60.py")
+    letters = map(chr, range(sys.maxunicode + 1))
+    harmful = [letter for letter in letters if clean(letter) != letter]
+    assert {"\x1b", "\x9b", "\u202e", "\u2066"} <= set(harmful)
+    assert [letter for letter in harmful if form.fullmatch(f"/a{letter}b")] == []
 
 
 PACKAGE_KEYS = (

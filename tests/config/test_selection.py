@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from overlaysync.config.configuration import Configuration
+from overlaysync.config.configuration import Configuration, PackageConfiguration
 from overlaysync.config.loading import load
-from overlaysync.config.selection import select
+from overlaysync.config.selection import on_this_machine, select
 from overlaysync.errors import UsageError
 
 
@@ -61,3 +61,12 @@ def test_another_name_than_the_repositorys_may_be_given_where_none_is_configured
 def test_what_is_no_name(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="no name"):
         select(configuration(tmp_path, ""), name)
+
+
+def test_on_this_machine_no_place_of_it_is_configured() -> None:
+    evidence = ("label:a", "file:/home/dev/token", "env:TOKEN", "pep610")
+    patterns = {"generated": ("vllm/a/**",), "ships": ("vllm/b/**",), "workload_ignore": ("jupyter*",)}
+    package = PackageConfiguration("vllm", evidence, "./python", "root", "/work", **patterns)
+    assert on_this_machine(package) == PackageConfiguration(
+        "vllm", image_commit=("label:a", "pep610"), **patterns
+    )
