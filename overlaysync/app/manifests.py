@@ -25,15 +25,19 @@ def list_manifests(options: Options, *, everywhere: bool = False) -> Result:
 
 
 def show_manifest(options: Options, reference: str) -> Result:
-    """One manifest, whole. Raises UsageError when there is no such one."""
-    manifest = store(options).load(reference)
+    """One manifest, whole. Raises UsageError when there is no such one.
+
+    ``reference``: "latest" and shortened ids are looked for among this repository's; a full id is found
+    wherever it belongs to, and the path of a file is just that.
+    """
+    manifest = store(options).load(reference, _root(options))
     return _result("manifest show", {"manifest": msgspec.to_builtins(manifest)})
 
 
 def compare_manifests(options: Options, before: str, after: str) -> Result:
-    """What differs between two manifests; the exit code is 0 either way."""
-    records = store(options)
-    difference = compare(records.load(before), records.load(after))
+    """What differs between two manifests; the exit code is 0 either way. The same references as above."""
+    records, root = store(options), _root(options)
+    difference = compare(records.load(before, root), records.load(after, root))
     return _result("manifest diff", {"difference": msgspec.to_builtins(difference), "same": difference.same})
 
 

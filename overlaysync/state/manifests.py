@@ -24,6 +24,7 @@ from overlaysync.state.manifest_text import MANIFEST_ID, MAXIMUM_SIZE, ManifestD
 LATEST = "latest"
 _SHORTEST_REFERENCE = 4
 _CANDIDATES_SHOWN = 10
+_HOW_TO_GET_ONE = "run overlaysync push first, or look at every repository's: overlaysync manifest list --all"
 
 
 class DamagedFile(NamedTuple):
@@ -71,7 +72,7 @@ class ManifestStore:
         Args:
             reference: an id, at least four characters of its beginning or of its part after the dash,
                 ``latest``, or the path of a manifest's file (with a ``/`` in it).
-            repository_root: look only at this repository's; None for all.
+            repository_root: ``latest`` and parts of an id mean this repository's; None for those of all.
 
         Raises:
             UsageError: there is none, more than one, or the one is damaged.
@@ -79,7 +80,7 @@ class ManifestStore:
         if reference == LATEST:
             file = next(self._files(repository_root), None)
             if file is None:
-                raise UsageError("there is no manifest yet", "run overlaysync push first")
+                raise UsageError("there is no manifest yet", _HOW_TO_GET_ONE)
         elif "/" in reference:
             file = Path(reference)
         else:
@@ -120,9 +121,10 @@ class ManifestStore:
         yield from sorted(found, key=lambda file: file.stem, reverse=True)
 
     def _find(self, reference: str, repository_root: str | None) -> Path:
+        whole = next((file for file in self._files(None) if file.stem == reference), None)
+        if whole is not None:
+            return whole
         files = {file.stem: file for file in self._files(repository_root)}
-        if reference in files:
-            return files[reference]
         found = [name for name in files if _refers(reference, name)]
         if len(reference) < _SHORTEST_REFERENCE:
             trouble, found = "is shorter than four characters", []
@@ -133,7 +135,7 @@ class ManifestStore:
         candidates = ", ".join((found or list(files))[:_CANDIDATES_SHOWN])
         raise UsageError(
             f"{json.dumps(reference)} {trouble}",
-            f"name one of these: {candidates}" if candidates else "run overlaysync push first",
+            f"name one of these: {candidates}" if candidates else _HOW_TO_GET_ONE,
         )
 
 

@@ -17,6 +17,8 @@ FIRST = manifest("20261129T161500.250Z-3f9c2a")
 SECOND = manifest("20261129T161500.251Z-00aa11")
 OTHER = manifest("20261201T000000.000Z-77bb66", root="/work/other", target="pod")
 
+HOW_TO_GET_ONE = "run overlaysync push first, or look at every repository's: overlaysync manifest list --all"
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> ManifestStore:
@@ -26,9 +28,9 @@ def store(tmp_path: Path) -> ManifestStore:
     return store
 
 
-def refusal(store: ManifestStore, reference: str) -> UsageError:
+def refusal(store: ManifestStore, reference: str, root: str | None = None) -> UsageError:
     with pytest.raises(UsageError) as caught:
-        store.load(reference)
+        store.load(reference, root)
     assert caught.value.next_step
     return caught.value
 
@@ -66,8 +68,14 @@ def test_references(store: ManifestStore, reference: str, meant: object) -> None
 def test_references_within_one_repository(store: ManifestStore) -> None:
     assert store.load("latest", "/home/dev/sample") == SECOND
     assert store.load("77bb") == OTHER
-    with pytest.raises(UsageError, match="names no manifest"):
-        store.load("77bb", "/home/dev/sample")
+    error = refusal(store, "77bb", "/home/dev/sample")
+    assert "names no manifest" in str(error)
+    assert error.next_step == f"name one of these: {SECOND.id}, {FIRST.id}"
+    assert refusal(store, "latest", "/nowhere").next_step == HOW_TO_GET_ONE
+
+
+def test_a_whole_id_is_found_wherever_it_belongs_to(store: ManifestStore) -> None:
+    assert store.load(OTHER.id, "/home/dev/sample") == OTHER
 
 
 def test_a_manifest_from_somewhere_else_by_its_path(store: ManifestStore, tmp_path: Path) -> None:
@@ -90,8 +98,8 @@ def test_an_empty_store(tmp_path: Path) -> None:
     store = ManifestStore(tmp_path / "absent")
     assert store.list().manifests == ()
     assert store.latest("/home/dev/sample", "my-dev") is None
-    assert refusal(store, "latest").next_step == "run overlaysync push first"
-    assert refusal(store, "abcd").next_step == "run overlaysync push first"
+    assert refusal(store, "latest").next_step == HOW_TO_GET_ONE
+    assert refusal(store, "abcd").next_step == HOW_TO_GET_ONE
     assert not (tmp_path / "absent").exists()
 
 

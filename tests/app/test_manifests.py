@@ -1,0 +1,66 @@
+"""What a reference to a manifest means, from inside one repository of several."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from overlaysync.app.manifests import compare_manifests, list_manifests, show_manifest
+from overlaysync.app.options import Options
+from overlaysync.errors import UsageError
+from overlaysync.state.manifests import ManifestStore
+from tests.parts.repositories import Repository
+from tests.state.samples import manifest
+
+OLD, NEW = "20261129T161500.250Z-3f9c2a", "20261129T161500.251Z-00aa11"
+ELSEWHERE = "20261201T000000.000Z-77bb66"
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> Options:
+    """Inside a repository of two manifests, while another one has a newer one."""
+    repository = Repository(tmp_path / "mine")
+    folder = repository.path / "below"
+    folder.mkdir()
+    store = ManifestStore(tmp_path / "records")
+    for identity, root in ((OLD, repository.path), (NEW, repository.path), (ELSEWHERE, tmp_path / "other")):
+        store.save(manifest(identity, root=str(root)))
+    return Options(worktree=folder, records=tmp_path / "records")
+
+
+def shown(options: Options, reference: str) -> str:
+    identity = show_manifest(options, reference).details["manifest"]["id"]
+    assert isinstance(identity, str)
+    return identity
+
+
+def test_latest_is_the_first_of_the_list(options: Options) -> None:
+    listed = [item["id"] for item in list_manifests(options).details["manifests"]]
+    assert listed == [NEW, OLD]
+    assert shown(options, "latest") == NEW
+
+
+def test_the_beginning_of_an_id_means_this_repository(options: Options) -> None:
+    assert shown(options, "3f9c") == OLD
+    for reference in ("20261201", "77bb66"):
+        with pytest.raises(UsageError, match="names no manifest"):
+            shown(options, reference)
+
+
+def test_a_whole_id_or_a_path_means_any(options: Options, tmp_path: Path) -> None:
+    assert shown(options, ELSEWHERE) == ELSEWHERE
+    [file] = (tmp_path / "records").glob(f"*/{ELSEWHERE}.json")
+    assert shown(options, str(file)) == ELSEWHERE
+
+
+def test_both_sides_of_a_comparison(options: Options) -> None:
+    assert compare_manifests(options, NEW, "latest").details["same"]
+    roots = [
+        fact
+        for fact in compare_manifests(options, ELSEWHERE, "latest").details["difference"]["facts"]
+        if "other" in fact["before"]
+    ]
+    assert roots
+    with pytest.raises(UsageError, match="names no manifest"):
+        compare_manifests(options, "77bb66", "latest")
