@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -21,7 +21,7 @@ from overlaysync.model.manifest import Acknowledgement
 from overlaysync.model.plan import Plan
 from overlaysync.model.problem import Problem
 from overlaysync.model.target import InstalledFile, InstalledPath
-from overlaysync.model.worktree import Snapshot
+from overlaysync.model.worktree import RepoPath, Snapshot, TreeEntry
 from overlaysync.worktree.worktree import Worktree
 
 
@@ -46,7 +46,7 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
     """The whole picture. Raises BaselineError, TargetError, LockedError, OverlayDamagedError."""
     reading = read(contact, worktree, options, stage)
     stage("proving the baseline")
-    shipped = prove(reading.snapshot.tree, reading.files, reading.overlay)
+    shipped = _prove(reading, reading.snapshot.tree, contact)
     selection = _select(reading, shipped, contact)
     baseline = _baseline(reading, shipped, contact)
     identity_problems = _judge_identity(reading, baseline)
@@ -74,6 +74,10 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
         problems=tuple(standing),
         acknowledged=acknowledged,
     )
+
+
+def _prove(reading: Reading, tree: Mapping[RepoPath, TreeEntry], contact: Contact) -> Shipped:
+    return prove(tree, reading.files, reading.overlay, not_shipped=contact.package.not_shipped)
 
 
 def _select(reading: Reading, shipped: Shipped, contact: Contact) -> Selection:
@@ -104,7 +108,7 @@ def _baseline(reading: Reading, shipped: Shipped, contact: Contact) -> Baseline:
     if tree is None:
         tree = snapshot.tree
     elif tree is not snapshot.tree:
-        shipped = prove(tree, reading.files, reading.overlay)
+        shipped = _prove(reading, tree, contact)
     return Baseline(
         head=snapshot.repository.head,
         image_commit=image_commit(reading.evidence),

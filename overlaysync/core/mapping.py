@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
+import pathspec
 from msgspec import Struct, field
 
 from overlaysync.model.plan import Placement
@@ -58,29 +59,32 @@ def prove(
     tree: Mapping[RepoPath, TreeEntry],
     files: Sequence[InstalledFile],
     overlay: Mapping[InstalledPath, Placement] | None = None,
+    *,
+    not_shipped: Sequence[str] = (),
 ) -> Shipped:
     """Which tracked files ship, and where to.
 
     Args:
         files: RECORD's, without those of the dist-info.
         overlay: what the last manifest put there; where it stands, its source was proven before.
+        not_shipped: patterns of the configuration; of two rivals, the one that they match is none.
     """
     proofs = _proofs(tree, files, overlay or {})
     votes = _votes(proofs) or _votes_by_path(tree, files)
     candidates = _candidates(tree, files, votes)
     main = _main_pairs(votes)
     trusted = main | _credible_pairs(candidates, proofs, files)
+    barred = pathspec.GitIgnoreSpec.from_lines(not_shipped)
     assigned: dict[RepoPath, list[tuple[RootPair, InstalledPath]]] = defaultdict(list)
     rivals: dict[RepoPath, tuple[RepoPath, ...]] = {}
     for installed, options in candidates.items():
         fitting = [item for item in options if item[0] in trusted or item[1] in proofs[installed]]
-        if fitting:
-            pair, path = fitting[0]
+        best = [item for item in fitting if _equal(item[0], fitting[0][0], votes)]
+        left = best if len(best) == 1 else [item for item in best if not barred.match_file(item[1])] or best
+        for pair, path in left[:1]:
             assigned[path].append((pair, installed))
-            equals = [other for against, other in fitting if _equal(against, pair, votes)]
-            rivals |= {
-                each: tuple(other for other in equals if other != each) for each in equals[1:] and equals
-            }
+        sources = [path for _, path in left]
+        rivals |= {path: tuple(other for other in sources if other != path) for path in sources if left[1:]}
     return Shipped(
         pairs=dict(votes),
         destinations={path: _places(found, main) for path, found in assigned.items()},

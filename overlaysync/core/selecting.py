@@ -97,9 +97,12 @@ class Selector:
         change = item.change
         path = change.path
         if places := self._shipped.ambiguous(path):
-            return _ambiguous(path, f"{path} is installed at more than one place: {', '.join(places)}")
+            message = f"{path} is installed at more than one place: {', '.join(places)}"
+            return _ambiguous(path, message, "rebuild the image; an overlay is for one of them")
         if rivals := self._shipped.rivals.get(path):
-            return _ambiguous(path, f"what is installed can come from {path} or from {', '.join(rivals)}")
+            message = f"what is installed can come from {path} or from {', '.join(rivals)}"
+            next_step = f"say which no build ships: not-shipped = [{quoted_pattern(rivals[0])}]"
+            return _ambiguous(path, message, next_step)
         destination = self._shipped.destination(path)
         cause = change.kind.value
         if item.note and change.kind is ChangeKind.MODIFIED:
@@ -164,8 +167,7 @@ class Selector:
         return self.in_package(path) or not self._not_built.match_file(path)
 
 
-def _ambiguous(path: RepoPath, message: str) -> Selection:
-    next_step = "rebuild the image; an overlay cannot tell which of them the build makes from it"
+def _ambiguous(path: RepoPath, message: str, next_step: str) -> Selection:
     return Selection(problems=(Problem("ambiguous-mapping", message, next_step, path),))
 
 

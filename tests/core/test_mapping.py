@@ -143,6 +143,14 @@ def test_two_equal_directories_are_rivals_for_one_place() -> None:
     assert shipped.rivals[one] == (other,)
     assert shipped.rivals[other] == (one,)
     assert shipped.destination(one) is shipped.destination(other) is None
+    settled = prove(head, wheel(PACKAGE), not_shipped=["/bindings/"])
+    assert places(settled) == {f"py_src/{path}": path for path in PACKAGE}
+    assert not settled.rivals
+
+
+def test_the_configuration_takes_no_source_away_that_has_no_rival() -> None:
+    shipped = prove(tree(PACKAGE), wheel(PACKAGE), not_shipped=["/pkg/"])
+    assert places(shipped) == {path: path for path in PACKAGE}
 
 
 def test_the_directory_with_more_proof_has_no_rival() -> None:
