@@ -19,6 +19,8 @@ PYTHON = re.compile(rb"(python|pypy)[\d.]*[dtmu]*(-config)?$")  # letters: ABI f
 STARTERS = ("runc", "crun", "youki")
 """Runtimes of engines. One that starts something (a health check) hides itself until it becomes that."""
 STARTING = 2.0  # seconds that it is given
+DELETED = b" (deleted)"
+SYSTEM_SITE = re.compile(rb"^include-system-site-packages\s*=\s*true\s*$", re.IGNORECASE | re.MULTILINE)
 SCRIPT_LINE = re.compile(rb"#!\s*(\S+)(?:\s+(\S+))?")
 
 
@@ -85,6 +87,8 @@ def _describe(pid: int, root: bytes | None, boot: int) -> dict[str, Any] | None:
     if python is False and not mapped:
         return None
     environment = _environment(place)
+    if executable is not None and executable.endswith(DELETED):
+        executable = executable[: -len(DELETED)]  # its file was replaced while it ran
     launched = _launched_as(command, executable, environment, _link(place + b"cwd"))
     return {
         "pid": pid,
@@ -96,6 +100,7 @@ def _describe(pid: int, root: bytes | None, boot: int) -> dict[str, Any] | None:
         "python": python,
         "launched_as": None if launched is None else to_text(launched),
         "prefix": None if launched is None else to_text(prefix_of(launched)),
+        "base_prefix": None if launched is None else _base_prefix(launched),
         "python_path": None if environment is None else _python_path(environment),
         "mapped": [to_text(path) for path in mapped],
     }
@@ -211,13 +216,23 @@ def _launched_as(
         )
     if found is None or not os.path.isfile(found):
         return None
-    if executable is not None and os.path.realpath(found) != executable.replace(b" (deleted)", b""):
+    if executable is not None and os.path.realpath(found) != executable:
         return None  # argv[0] is only a claim; here it names another program than the one that runs
     return found
 
 
+def _base_prefix(launched: bytes) -> str | None:
+    """The environment that a virtual environment sees too (PEP 405); None where it sees none but itself."""
+    prefix = prefix_of(launched)
+    content = _read(os.path.join(prefix, b"pyvenv.cfg"))
+    if content is None or not SYSTEM_SITE.search(content):
+        return None
+    return to_text(os.path.dirname(os.path.dirname(os.path.realpath(launched))))
+
+
 def _python_path(environment: dict[bytes, bytes]) -> list[str]:
-    return [to_text(entry) for entry in environment.get(b"PYTHONPATH", b"").split(b":") if entry]
+    entries = environment.get(b"PYTHONPATH", b"").split(b":")
+    return [to_text(os.path.realpath(entry)) for entry in entries if entry]
 
 
 def _mapped(maps: bytes | None, root: bytes | None) -> list[bytes]:

@@ -127,7 +127,7 @@ class Session:
         self.failure = None
         journal = {"id": request.text("identity"), "operations": request.rows("operations")}
         try:
-            self.transaction = Transaction(area, journal)
+            self.transaction = Transaction(area, journal, request.paths("removable"))
         except ValueError as error:
             raise Failure("usage", "the transaction is not to be carried out: %s" % error)
         try:
@@ -173,7 +173,7 @@ class Session:
         except OSError as error:
             raise Failure("apply", reason(error))
         transaction.applied = True
-        return {"dropped": transaction.dropped}
+        return {"dropped": transaction.dropped, "made": [to_text(path) for path in transaction.made]}
 
     @staticmethod
     def _drop_prefixed(transaction: Transaction, prefixes: list[bytes], search_path: list[bytes]) -> None:

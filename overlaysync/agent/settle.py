@@ -153,13 +153,22 @@ def _holds(tree: Tree, path: bytes, digest: str | None) -> bool:
 def _put_back(transaction: Transaction, step: Step) -> None:
     """Gives the file that stood there its place again, unless it still has it."""
     tree = transaction.tree
-    actual = tree.sha256(step.path)
-    if actual not in (step.before, step.after, None):
-        raise OSError(errno.ESTALE, "neither the old nor the new content stands there; move it away")
-    if actual != step.before:
+    if not _is_untouched(tree, step):
+        if tree.sha256(step.path) not in (step.after, None):
+            raise OSError(errno.ESTALE, "neither the old nor the new content stands there; move it away")
         _drop_bytecode(transaction, step)
         transaction.bring_back(step.previous, transaction.area.previous, tree.move)
     tree.remove(step.previous)
+
+
+def _is_untouched(tree: Tree, step: Step) -> bool:
+    """Whether the kept file is a second name of what stands there, or a copy where there can be no such."""
+    kept, there = tree.status(step.previous), tree.status(step.path)
+    if kept is None or there is None:
+        return False
+    if os.path.samestat(kept, there):
+        return True
+    return step.before != step.after and tree.sha256(step.path) == tree.sha256(step.previous)
 
 
 def _drop_bytecode(transaction: Transaction, step: Step) -> None:

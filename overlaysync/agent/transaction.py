@@ -22,7 +22,7 @@ from overlaysync.agent.tree import hand_over, join, split
 
 TYPE_CHECKING = False  # typing itself takes too long to import
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     Give = Callable[[bytes, bytes], None]
@@ -46,7 +46,7 @@ class Step:
         for digest in (self.before, self.after):
             if digest is not None and not (isinstance(digest, str) and DIGEST.match(digest)):
                 raise ValueError("%r: %.100r is no digest" % (self.path, digest))
-        if self.before == self.after or (self.restores and self.after is None):
+        if (self.before == self.after and not self.restores) or (self.restores and self.after is None):
             raise ValueError("%r: nothing to do" % self.path)
         directory, _ = split(self.path)
         self.temporary = join(directory, b"%s-%s-%d" % (HOME, identity.encode("ascii"), number))
@@ -55,9 +55,12 @@ class Step:
 
 
 class Transaction:
-    """A transaction between ``begin`` and ``settle``. Raises ValueError for a journal that is not ours."""
+    """A transaction between ``begin`` and ``settle``. Raises ValueError for a journal that is not ours.
 
-    def __init__(self, area: Area, journal: dict[str, Any]) -> None:
+    ``removable``: directories that earlier transactions made, which go when they are empty again.
+    """
+
+    def __init__(self, area: Area, journal: dict[str, Any], removable: Iterable[bytes] = ()) -> None:
         self.area = area
         self.tree = area.tree
         self.identity = journal.get("id")
@@ -71,6 +74,7 @@ class Transaction:
         self.steps = [Step(area, row, number, self.identity) for number, row in enumerate(self.rows)]
         if len({step.path for step in self.steps}) < len(self.steps):
             raise ValueError("two operations on one path")
+        self.removable = frozenset(removable)
         self.dropped: dict[str, list[str]] = {}
         self.applied = False
 
@@ -139,6 +143,8 @@ class Transaction:
             self.dropped.setdefault(to_text(step.path), []).append(to_text(item))
         if step.before is not None:
             self._set_aside(step.path, self.tree.second_name)
+            if self.tree.sha256(step.previous) != step.before:
+                raise Failure("apply", "the file changed in the target meanwhile", to_text(step.path))
         if step.after is None:
             self.tree.remove(step.path)
             return
@@ -159,9 +165,14 @@ class Transaction:
         give(kept, path)
 
     def _tidy_directories(self, step: Step) -> None:
-        """Removes the directories above a removed file that are empty now, and that could be made again."""
+        """Removes the directories above a removed file that are empty now, and that could be made again.
+
+        Those above a file of the container's own are kept in mind with it; above one that was added, only
+        what we made ourselves goes.
+        """
+        added = not step.keeps_original and self.tree.status(step.original) is None
         above, _ = split(step.path)
-        while above:
+        while above and not (added and above not in self.removable):
             bytecode.drop_empty_cache(self.tree, above)
             status = self.tree.status(above)
             if status is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
 from msgspec import structs
@@ -13,6 +12,7 @@ from overlaysync.app.report import details_of, result_of
 from overlaysync.app.survey import Situation, survey
 from overlaysync.app.timing import Stages
 from overlaysync.config.configuration import PackageConfiguration
+from overlaysync.config.loading import OWN_FILE, load
 from overlaysync.config.proposal import proposal
 from overlaysync.core.evidence import describe
 from overlaysync.errors import UsageError
@@ -20,53 +20,65 @@ from overlaysync.model.result import Result
 from overlaysync.state.directories import cache_directory
 from overlaysync.worktree.worktree import open_worktree
 
-FILE = "overlaysync.toml"
-SETTLED_BY_CONFIGURATION = ("content-differs",)
-"""Problems that the proposed configuration answers, once a person has agreed with it."""
+_LOOK_AT_IT = "look at what would be written: overlaysync init --print"
 
 
 def initialise(options: Options, stage: Stage, *, print_only: bool = False) -> Result:
     """Proves evidence and mapping, and writes ``overlaysync.toml`` at the root of the worktree.
 
-    Raises UsageError when there is one already.
+    What stands in the way of a push is told, not settled: the exit code is 1 then.
+
+    Raises UsageError when there is a configuration already.
     """
     stages = Stages(stage)
     with (
         open_worktree(options.worktree, cache_directory()) as worktree,
         contact(options, stages) as target,
     ):
-        file = Path(worktree.repository.root) / FILE
-        if not print_only and (file.exists() or file.is_symlink()):
-            next_step = "look at what would be written: overlaysync init --print"
-            raise UsageError(f"{file} is there already", next_step)
+        file = Path(worktree.repository.root) / OWN_FILE
+        if not print_only:
+            _refuse_second(file)
         situation = survey(target, worktree, options, stages)
-        text = proposal(options.container or "", _package(target, situation))
+        text = proposal(
+            _target(target, options), _package(target, situation), overwritten=_overwritten(situation)
+        )
         if not print_only:
             _write_new(file, text)
-        problems = [item for item in situation.problems if item.code not in SETTLED_BY_CONFIGURATION]
-        result = result_of("init", "planned", 0, target, situation, stages.milliseconds(), problems=problems)
+        code = 1 if situation.problems else 0
+        result = result_of("init", "planned", code, target, situation, stages.milliseconds())
         details = {**details_of(target, situation), **_findings(situation), "configuration": text}
         details["sentence"] = "nothing was written" if print_only else f"written: {file}"
         return structs.replace(result, operations=(), details=details)
 
 
+def _target(target: Contact, options: Options) -> str | None:
+    """What the file names; this machine is only ever named on the command line."""
+    identity = target.identity
+    return None if identity.kind == "local" else options.container or f"{identity.kind}:{identity.name}"
+
+
 def _package(target: Contact, situation: Situation) -> PackageConfiguration:
-    """What the file would say: only what was found to be needed."""
-    differing = (item for item in situation.problems if item.code == "content-differs")
-    overwritten = sorted(item.path for item in differing if item.path)
+    """What is configured, with what was found."""
     named = tuple(
         f"{item.kind}:{item.name}" if item.kind != "pep610" else "pep610"
         for item in situation.baseline.evidence
         if item.commit is not None and item.kind != "given"
     )
-    return PackageConfiguration(
+    return structs.replace(
+        target.package,
         distribution=target.name,
         image_commit=named or target.package.image_commit,
         interpreter=target.interpreter.path if target.identity.kind != "local" else None,
-        user=target.package.user,
-        generated=tuple(overwritten),
-        working_directory=target.package.working_directory,
     )
+
+
+def _overwritten(situation: Situation) -> list[str]:
+    """Tracked files that were installed with other content than the image commit's, by RECORD's hashes."""
+    if situation.reading.image_tree is None:
+        return []  # what they were compared with is not the image's commit
+    different = situation.baseline.content.different
+    built = (item for item in different if item.explained is None and item.target_sha256 is not None)
+    return sorted({item.source for item in built if item.target_sha256 == item.record_sha256})
 
 
 def _findings(situation: Situation) -> dict[str, list[str]]:
@@ -86,6 +98,24 @@ def _mapping(situation: Situation) -> list[str]:
     ]
 
 
+def _refuse_second(file: Path) -> None:
+    """Raises UsageError where the worktree is configured; two configurations would refuse every run."""
+    if file.exists() or file.is_symlink():
+        raise _there_already(file)
+    configured = load(file.parent, None).file
+    if configured is not None:
+        raise UsageError(f"{configured} configures this worktree already, by [tool.overlaysync]", _LOOK_AT_IT)
+
+
 def _write_new(file: Path, text: str) -> None:
-    with contextlib.suppress(FileExistsError), file.open("x", encoding="utf-8") as stream:
-        stream.write(text)
+    try:
+        with file.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError as error:  # it came after the first look
+        raise _there_already(file) from error
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror}", _LOOK_AT_IT) from error
+
+
+def _there_already(file: Path) -> UsageError:
+    return UsageError(f"{file} is there already", _LOOK_AT_IT)

@@ -10,6 +10,7 @@ from overlaysync.app import evidence
 from overlaysync.app.contact import Contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.records import overlay_of, read_manifest
+from overlaysync.app.store import adopt
 from overlaysync.core import workload
 from overlaysync.core.classify import DEFAULT_NOT_BUILT, classify, classify_set, needs_content
 from overlaysync.core.evidence import image_commit
@@ -52,6 +53,7 @@ def read(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -
     stage("reading the target")
     inventory = contact.open(snapshot.repository.object_format)
     manifest = read_manifest(inventory)
+    adopt(options, manifest, snapshot.repository.root)
     gathered = evidence.gather(contact, options.image_commit)
     known = frozenset(item.commit for item in gathered if item.commit and worktree.has_commit(item.commit))
     commit = image_commit(gathered)

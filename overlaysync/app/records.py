@@ -12,6 +12,7 @@ from msgspec import Struct
 from overlaysync import __version__
 from overlaysync.app.contact import Contact
 from overlaysync.app.read_back import ReadBack
+from overlaysync.core.planning import directories_of
 from overlaysync.errors import OverlayDamagedError
 from overlaysync.model.evidence import Baseline
 from overlaysync.model.manifest import (
@@ -24,9 +25,9 @@ from overlaysync.model.manifest import (
 )
 from overlaysync.model.plan import Placement, Plan
 from overlaysync.model.problem import Problem
-from overlaysync.model.target import FileKind, InstalledFile, InstalledPath, Inventory
+from overlaysync.model.target import Applied, FileKind, InstalledFile, InstalledPath, Inventory
 from overlaysync.model.worktree import Change, RepoPath, Repository, Sha256
-from overlaysync.state.manifest_text import ManifestDamagedError, decode, digest, new_id
+from overlaysync.state.manifest_text import ManifestDamagedError, decode, digest, encode, new_id
 
 
 class Cause(Struct, frozen=True):
@@ -46,6 +47,7 @@ class Task(Struct, frozen=True):
     """One transaction to carry out: what, where, on top of what, and why.
 
     ``files``: the destinations as they are now. ``previous``: the manifest of the overlay that is there.
+    ``last``: the record that the new one follows.
     """
 
     contact: Contact
@@ -54,6 +56,7 @@ class Task(Struct, frozen=True):
     files: dict[InstalledPath, InstalledFile]
     cause: Cause
     previous: Manifest | None
+    last: Manifest | None
 
 
 def read_manifest(inventory: Inventory) -> Manifest | None:
@@ -95,11 +98,12 @@ def new_manifest_id() -> str:
 
 
 def make_manifest(
-    identity: str, task: Task, proof: ReadBack, dropped: dict[str, list[str]], timings: dict[str, float]
+    identity: str, task: Task, proof: ReadBack, done: Applied, timings: dict[str, float]
 ) -> Manifest:
     """The record of one transaction, from what was planned, done and read back."""
     contact, inventory, cause, plan = task.contact, task.inventory, task.cause, task.plan
-    interpreter, distribution, previous = contact.interpreter, contact.distribution, task.previous
+    interpreter, distribution, last = contact.interpreter, contact.distribution, task.last
+    known = task.previous.directories if task.previous is not None else ()
     return Manifest(
         id=identity,
         tool=f"overlaysync {__version__}",
@@ -127,8 +131,10 @@ def make_manifest(
         operations=plan.operations,
         overlay=plan.overlay,
         files=tuple(
-            _file_record(file, task.files.get(file.path), dropped.get(file.path, [])) for file in proof.files
+            _file_record(file, task.files.get(file.path), done.dropped.get(file.path, []))
+            for file in proof.files
         ),
+        directories=directories_of(plan, known, done.made),
         imports=proof.imports,
         workload=cause.workload,
         environment=interpreter.installed,
@@ -136,8 +142,8 @@ def make_manifest(
         acknowledged=cause.acknowledged,
         not_packaged=cause.not_packaged,
         left_out=cause.left_out,
-        previous=previous.id if previous is not None else None,
-        previous_sha256=digest(inventory.manifest) if inventory.manifest is not None else None,
+        previous=last.id if last is not None else None,
+        previous_sha256=digest(encode(last)) if last is not None else None,
         timings_ms=timings,
     )
 

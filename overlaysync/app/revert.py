@@ -8,7 +8,7 @@ from msgspec import structs
 
 from overlaysync.app.contact import Contact, contact
 from overlaysync.app.options import Options, Stage
-from overlaysync.app.reading import find_workload, refuse_workload
+from overlaysync.app.reading import find_workload
 from overlaysync.app.records import Cause, Task, overlay_of, read_manifest
 from overlaysync.app.report import about, applied, operations_of, problems_of, target_of
 from overlaysync.app.timing import Stages
@@ -72,8 +72,8 @@ def _apply(
         baseline=manifest.baseline,
         workload=find_workload(target, inventory).record,
     )
-    task = Task(target, inventory, plan, files, cause, manifest)
-    return carry_out(task, _no_content, (), lambda: refuse_workload(target, inventory), stages)
+    task = Task(target, inventory, plan, files, cause, manifest, manifest)
+    return carry_out(task, _no_content, (), lambda: None, stages)
 
 
 def _no_content(operation: Operation) -> Iterator[bytes]:

@@ -28,8 +28,6 @@ def status(options: Options, stage: Stage, *, check: bool = False) -> Result:
         situation = survey(target, worktree, options, stages)
         pending = bool(situation.plan.operations or situation.problems)
         found = any(problem.kind.exit_code in FINDINGS for problem in situation.problems)
-        outcome: Outcome = (
-            "refused" if situation.problems else "planned" if situation.plan.operations else "unchanged"
-        )
+        outcome: Outcome = "planned" if pending else "unchanged"
         code = 1 if found or (check and pending) else 0
         return result_of("status", outcome, code, target, situation, stages.milliseconds())

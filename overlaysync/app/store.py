@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+
+from overlaysync.app.contact import Contact
 from overlaysync.app.options import Options
+from overlaysync.errors import UsageError
+from overlaysync.model.manifest import Manifest
 from overlaysync.state.directories import state_directory
 from overlaysync.state.manifests import ManifestStore
 
@@ -10,3 +15,27 @@ from overlaysync.state.manifests import ManifestStore
 def store(options: Options) -> ManifestStore:
     """The store of manifests. Raises UsageError when its directory cannot be made."""
     return ManifestStore(options.records if options.records is not None else state_directory())
+
+
+def last_record(
+    options: Options, contact: Contact, manifest: Manifest | None, repository_root: str
+) -> Manifest | None:
+    """The record that a new one follows: the target's own, or after a revert the newest of this host."""
+    if manifest is not None:
+        return manifest
+    return store(options).latest(repository_root, contact.identity.name)
+
+
+def adopt(options: Options, manifest: Manifest | None, repository_root: str) -> None:
+    """Keeps a copy of the target's record where this host lacks it: its writer was cut off, or another host.
+
+    Only one of this worktree: what a target says never decides where a file goes.
+    """
+    if manifest is None or manifest.repository.root != repository_root:
+        return
+    records = store(options)
+    try:
+        records.load(manifest.id, repository_root)
+    except UsageError:
+        with contextlib.suppress(UsageError):
+            records.save(manifest)

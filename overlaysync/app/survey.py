@@ -63,6 +63,8 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
         stage("planning")
         plan, files, plan_problems = _plan(contact, reading, selection)
         problems += [*_judge_content(reading, baseline, selection, contact), *plan_problems]
+        stage("asking what is imported")
+        problems += _judge_places(contact, plan, reading.inventory.root)
     standing, acknowledged = _acknowledge(_unique(problems), options.acknowledged)
     return Situation(
         reading=reading,
@@ -149,6 +151,29 @@ def _plan(
     inventory = reading.inventory
     plan, problems = make_plan(selection.desired, files, reading.overlay, inventory.mounts, inventory.root)
     return plan, files, problems
+
+
+def _judge_places(contact: Contact, plan: Plan, root: str) -> list[Problem]:
+    """Modules that are there must be imported from their destination; new ones must not be there at all.
+
+    Code is not judged here: stale bytecode is dropped with the write, and judged by the read-back.
+    """
+    named = [(item, name) for item in plan.operations if (name := modules.module_name(item.destination))]
+    if not named:
+        return []
+    gone = {f"{root}/{item.destination}" for item in plan.operations if item.after is None}
+    found, _ = contact.session.read_back(
+        contact.interpreter.path, contact.setting, [name for _, name in named], []
+    )
+    problems = []
+    for (item, _), resolution in zip(named, found, strict=True):
+        if item.before is not None:
+            problem = modules.judge_place(resolution, f"{root}/{item.destination}", item.source)
+        else:
+            problem = modules.judge_free(resolution, gone, item.source)
+        if problem is not None:
+            problems.append(problem)
+    return problems
 
 
 def _unique(problems: Sequence[Problem]) -> list[Problem]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from overlaysync.app.contact import Contact
 from overlaysync.app.options import Stage
 from overlaysync.app.read_back import ReadBack, read_back
-from overlaysync.app.records import Task, make_manifest, new_manifest_id
+from overlaysync.app.reading import refuse_workload
+from overlaysync.app.records import Task, make_manifest, new_manifest_id, overlay_of
 from overlaysync.app.timing import Stages
 from overlaysync.errors import AgentLostError, ApplyError
 from overlaysync.model.manifest import Manifest
-from overlaysync.model.plan import Operation, Plan
+from overlaysync.model.plan import Operation, Placement, Plan
 from overlaysync.model.target import InstalledPath
 from overlaysync.model.worktree import Sha256
 from overlaysync.state.manifest_text import encode
@@ -40,19 +41,24 @@ def carry_out(
     session = contact.session
     try:
         stages("copying")
-        session.begin(identity, plan.operations, executable)
+        session.begin(identity, plan.operations, executable, _directories(task.previous))
         for number, operation in enumerate(plan.operations):
             if operation.after is not None and not operation.restores:
                 session.stage(number, content(operation))
         last_look()
+        refuse_workload(contact, task.inventory)
         stages("applying")
         prefix = contact.interpreter.pycache_prefix
-        dropped = session.apply([prefix] if prefix is not None else [], contact.interpreter.search_path)
+        done = session.apply([prefix] if prefix is not None else [], contact.interpreter.search_path)
         stages("reading back")
         proof = read_back(
-            contact, task.inventory.root, expected_after(plan), task.cause.repository.object_format
+            contact,
+            task.inventory.root,
+            expected_after(plan, overlay_of(task.previous)),
+            task.cause.repository.object_format,
         )
         _refuse(proof)
+        refuse_workload(contact, task.inventory)
     except AgentLostError:
         raise
     except KeyboardInterrupt:
@@ -64,15 +70,22 @@ def carry_out(
         if type(error) is ApplyError:
             raise _undone(error) from error
         raise
-    manifest = make_manifest(identity, task, proof, dropped, stages.milliseconds())
+    manifest = make_manifest(identity, task, proof, done, stages.milliseconds())
     stages("recording")
-    session.record(None if task.cause.command == "revert" else encode(manifest))
+    session.record(encode(manifest) if plan.overlay else None)  # without an overlay nothing of ours stays
     return manifest
 
 
-def expected_after(plan: Plan) -> dict[InstalledPath, Sha256 | None]:
-    """What the target must hold after a plan: the whole overlay, and what was put back or taken away."""
-    expected = {operation.destination: operation.after for operation in plan.operations}
+def _directories(manifest: Manifest | None) -> tuple[InstalledPath, ...]:
+    return manifest.directories if manifest is not None else ()
+
+
+def expected_after(
+    plan: Plan, overlay: Mapping[InstalledPath, Placement]
+) -> dict[InstalledPath, Sha256 | None]:
+    """What the target must hold after a plan: its overlay, and originals where ``overlay`` was before."""
+    expected = {path: item.original_sha256 for path, item in overlay.items()}
+    expected.update({operation.destination: operation.after for operation in plan.operations})
     expected.update({item.destination: item.installed_sha256 for item in plan.overlay})
     return expected
 

@@ -10,7 +10,7 @@ from overlaysync.app.records import overlay_of, read_manifest
 from overlaysync.app.report import about, problems_of, target_of
 from overlaysync.app.store import store
 from overlaysync.app.timing import Stages
-from overlaysync.core import drift, workload
+from overlaysync.core import companions, drift, modules, workload
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.problem import Problem
 from overlaysync.model.result import Result
@@ -33,9 +33,11 @@ def verify(options: Options, stage: Stage) -> Result:
         proof = read_back(target, inventory.root, expected, "sha1")
         findings = [
             *proof.problems,
+            *modules.judge_installation(target.interpreter, target.distribution, target.name),
+            *companions.judge(target.distribution, target.interpreter, manifest),
             *drift.as_recorded(inventory.files, overlay),
             *_processes(target, inventory),
-            *_other_container(options, target, manifest),
+            *_lost_record(options, target, manifest),
         ]
         return _result(target, inventory, manifest, proof, findings, stages)
 
@@ -47,23 +49,29 @@ def _processes(target: Contact, inventory: Inventory) -> list[Problem]:
     return workload.judge_stale(running, inventory.recorded_at) if running.known else workload.judge(running)
 
 
-def _other_container(options: Options, target: Contact, manifest: Manifest | None) -> list[Problem]:
-    """A name may stand for another container than at the last push."""
-    here = target.identity.container_id
-    if here == UNKNOWN:
-        return []
+def _lost_record(options: Options, target: Contact, manifest: Manifest | None) -> list[Problem]:
+    """Whether the overlay that this host recorded last is the one that is there."""
+    here, name = target.identity.container_id, target.identity.name
     root = str(find_root(options.worktree).resolve())
-    last = manifest or store(options).latest(root, target.identity.name)
-    if last is None or not last.overlay or last.target.container_id in (here, UNKNOWN):
+    last = manifest or store(options).latest(root, name)
+    if last is None or not last.overlay or last.distribution.name != target.name:
         return []
-    there, name = last.target.container_id[:12], target.identity.name
-    if manifest is None:
-        message = f"the last push went to container {there}; {name} now is {here[:12]}, without its overlay"
-        return [Problem("other-container", message, "push again: overlaysync push")]
-    message = f"the overlay was put into container {there}; this is {here[:12]}, whose image holds it"
-    return [
-        Problem("other-container", message, "revert it here, or start the container from the original image")
-    ]
+    there = last.target.container_id
+    if here != there and UNKNOWN not in (here, there):
+        if manifest is None:
+            message = f"the last push went to container {there[:12]}; {name} now is {here[:12]}, without it"
+            return [Problem("other-container", message, "push again: overlaysync push")]
+        message = (
+            f"the overlay was put into container {there[:12]}; this is {here[:12]}, whose image holds it"
+        )
+        next_step = "revert it here, or start a container of the original image"
+        return [Problem("other-container", message, next_step)]
+    if manifest is not None:
+        return []
+    message = (
+        f"the target holds no record of the overlay that was pushed last ({last.id}); files of it may stand"
+    )
+    return [Problem("record-lost", message, "re-create the target, then push again")]
 
 
 def _result(

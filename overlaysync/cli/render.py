@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from overlaysync.cli.terminal import Terminal, clean
 
 if TYPE_CHECKING:
-    from overlaysync.model.result import Result, ResultBaseline, ResultProblem
+    from overlaysync.model.result import Result, ResultBaseline, ResultOperation, ResultProblem
 
 NOTES = (
     "recovered",
@@ -51,6 +51,8 @@ def _place(result: Result, terminal: Terminal) -> None:
     terminal.line(clean(f"target    {target.kind}:{target.name}{container}"))
     parts = [part for part in (details.get("distribution"), python) if part]
     terminal.line(clean(f"package   {' · '.join(parts)}"))
+    if details.get("install_root"):
+        terminal.line(clean(f"in        {details['install_root']}"))
 
 
 def _baseline(baseline: ResultBaseline, terminal: Terminal) -> None:
@@ -78,10 +80,22 @@ def _operations(result: Result, terminal: Terminal) -> None:
     if not result.operations:
         return
     terminal.line()
-    rows = [(item.action, clean(item.source), clean(item.cause)) for item in result.operations]
+    root = result.details.get("install_root", "")
+    rows = [
+        (item.action, item.change_class, _from_and_to(item, root), clean(item.cause))
+        for item in result.operations
+    ]
     terminal.rows(rows[: SHOWN * 4])
     if len(rows) > SHOWN * 4:
         terminal.line(f"  … and {len(rows) - SHOWN * 4} more (all of them: --json)")
+
+
+def _from_and_to(operation: ResultOperation, root: str) -> str:
+    """The source; with the destination, below the install root, where that is another path."""
+    destination = operation.destination.removeprefix(root + "/")
+    if destination == operation.source:
+        return clean(destination)
+    return clean(f"{operation.source} → {destination}")
 
 
 def _lists(result: Result, terminal: Terminal) -> None:
@@ -132,6 +146,9 @@ def _outcome(result: Result, terminal: Terminal) -> None:
         "failed": ("✗", "bad", f"failed (exit {result.exit_code})"),
     }
     mark, style, sentence = sentences[result.outcome]
+    if result.command == "status" and result.problems:
+        ways = f"{len(result.problems)} problem{'' if len(result.problems) == 1 else 's'}"
+        mark, style, sentence = "✗", "bad", f"{ways} in the way of a push, {files} planned"
     sentence = result.details.get("sentence") or sentence
     if result.exit_code == 1:
         mark, style = "✗", "bad"

@@ -3,39 +3,41 @@
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import structs
 
 from overlaysync.config.configuration import Document, PackageConfiguration
 from overlaysync.config.decoding import Origin, check
-from overlaysync.config.keys import FILE_PATTERNS, KEYS
+from overlaysync.config.keys import KEYS
 from overlaysync.config.loading import OWN_FILE
+from overlaysync.core.patterns import quoted_pattern
 
-_UNWRITABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
-
-def proposal(target: str, package: PackageConfiguration) -> str:
+def proposal(target: str | None, package: PackageConfiguration, *, overwritten: Sequence[str] = ()) -> str:
     """The text of a configuration, which ``load`` reads back as these values.
 
-    A key that holds nothing is shown as a comment with an example. Characters that no configuration can hold
-    (undecodable bytes, control characters) become ``?`` in a file pattern, which matches them.
+    A key that holds nothing is shown as a comment with an example.
+
+    Args:
+        target: None for one that no configuration may name.
+        overwritten: paths that are proposed for ``generated`` in comments: only a person can know whether the
+            build overwrites them, or the image is from another commit.
 
     Raises:
         ConfigError: a value that the configuration would refuse; what is proposed was found in the target.
     """
     lines = ["# Configuration of overlaysync; every key is explained by docs/configuration.md.", ""]
     lines += [*_key("target", target), "", KEYS["package"].example]
-    values = {}
     for field in structs.fields(PackageConfiguration):
         value = getattr(package, field.name)
-        if value and field.encode_name in FILE_PATTERNS:
-            value = tuple(_UNWRITABLE.sub("?", pattern) for pattern in value)
-        values[field.name] = value
+        if field.encode_name == "generated" and overwritten:
+            lines += _generated(value, overwritten)
+            continue
         holds_nothing = value is None or (value == () and value == field.default)
         lines += _key(field.encode_name, None if holds_nothing else value)
-    check(Document(target, (PackageConfiguration(**values),)), Origin(Path(OWN_FILE)))
+    check(Document(target, (package,)), Origin(Path(OWN_FILE)))
     return "\n".join([*lines, ""])
 
 
@@ -49,6 +51,17 @@ def _key(name: str, value: str | tuple[str, ...] | None) -> list[str]:
         case tuple():
             line = f"{name} = [{', '.join(map(_quoted, value))}]"
     return [f"# {key.meaning}", line]
+
+
+def _generated(patterns: tuple[str, ...], overwritten: Sequence[str]) -> list[str]:
+    return [
+        f"# {KEYS['generated'].meaning}",
+        "generated = [",
+        *(f"    {_quoted(pattern)}," for pattern in patterns),
+        "    # The build overwrites these? Then uncomment:",
+        *(f"    # {quoted_pattern(path)}," for path in overwritten),
+        "]",
+    ]
 
 
 def _quoted(text: str) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pathspec
-from msgspec import Struct
 
 from overlaysync.core.mapping import Shipped
 from overlaysync.core.patterns import quoted_pattern
@@ -14,16 +13,6 @@ from overlaysync.model.plan import Placement
 from overlaysync.model.problem import Problem
 from overlaysync.model.target import FileKind, InstalledFile, InstalledPath
 from overlaysync.model.worktree import RepoPath, Sha256, TreeEntry
-
-SHOWN = 20
-"""So many differences are listed one by one; beyond that the image plainly is from another commit."""
-
-
-class Drift(Struct, frozen=True):
-    """Counts for the manifest, and what is wrong."""
-
-    content: ContentCount
-    problems: tuple[Problem, ...] = ()
 
 
 def compare(
@@ -62,7 +51,8 @@ def _explain(
 ) -> str | None:
     if placement is not None and placement.installed_sha256 == file.sha256:
         return "overlay"
-    return "generated" if generated.match_file(source) else None
+    as_built = file.record_sha256 in (None, file.sha256) and file.kind is FileKind.FILE
+    return "generated" if as_built and generated.match_file(source) else None
 
 
 def judge(
@@ -85,7 +75,7 @@ def judge(
     ]
     sources = {item.destination for item in content.different}
     problems.extend(as_recorded([file for file in files if file.path not in sources], overlay))
-    return _shortened(problems)
+    return tuple(problems)
 
 
 def as_recorded(
@@ -157,18 +147,3 @@ def _remedy(code: str) -> str:
 
 def _short(digest: str | None) -> str:
     return "none" if digest is None else digest[:12]
-
-
-def _shortened(problems: Collection[Problem]) -> tuple[Problem, ...]:
-    """The first of each code, and how many more there are: thousands of lines help nobody."""
-    shown: list[Problem] = []
-    counts: dict[str, int] = {}
-    for problem in problems:
-        counts[problem.code] = counts.get(problem.code, 0) + 1
-        if counts[problem.code] <= SHOWN:
-            shown.append(problem)
-    for code, count in counts.items():
-        if count > SHOWN:
-            last = next(problem for problem in problems if problem.code == code)
-            shown.append(Problem(code, f"and {count - SHOWN} more files like these", last.next_step))
-    return tuple(shown)

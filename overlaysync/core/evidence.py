@@ -14,11 +14,24 @@ FULL_ID = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
 """An object id of git: 40 hex digits (sha1) or 64 (sha256). Abbreviations depend on the clone."""
 
 
+SHOWN = ("label", "pep610", "given")
+"""Kinds whose value may be shown whatever it is: everybody who has the image, or typed it, knows it."""
+
+HINT = re.compile(r"(?:[0-9a-f]{4,40}|v?\d+(?:\.\d+){1,3})\Z")
+"""An abbreviated id or a version, which may be shown from anywhere."""
+
+
 def weigh(kind: str, name: str, value: str | None) -> Evidence:
     """One piece of evidence from what stands at its place (None: nothing stands there)."""
     text = value.strip() if value is not None else ""
     commit = ObjectId(text.lower()) if FULL_ID.match(text.lower()) else None
-    return Evidence(kind=kind, name=name, value=text or None, commit=commit)
+    shown = text if commit is not None or kind in SHOWN or HINT.match(text) else _unshown(text)
+    return Evidence(kind=kind, name=name, value=shown or None, commit=commit)
+
+
+def _unshown(text: str) -> str:
+    """What stands in a file or variable that is no commit may be a secret; records hold its length only."""
+    return f"{len(text)} characters, not shown" if text else ""
 
 
 def commit_of_direct_url(document: str | None) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from overlaysync.model.problem import Problem
 from overlaysync.model.target import Distribution, InstalledPath, Interpreter, Resolution
@@ -54,7 +54,18 @@ def judge_present(resolution: Resolution, expected: str, path: str) -> Problem |
     if resolution.runs_source is False:
         message = f"{resolution.module} would run bytecode that is not compiled from {expected}"
         return Problem("shadowed", message, "remove the bytecode that the interpreter accepts for it", path)
+    if resolution.runs_source is None:
+        message = f"{resolution.module} is loaded by {resolution.loader}, so what would run is not proven"
+        return Problem("shadowed", message, "remove the import hook that the target installs", path)
     return None
+
+
+def judge_free(resolution: Resolution, gone: Collection[str], path: str) -> Problem | None:
+    """A module that is to be added must not be there yet, but in a file that the same plan removes."""
+    if resolution.origin is None or resolution.origin in gone:
+        return None
+    message = f"{resolution.module} is new, but is already imported from {resolution.origin}"
+    return Problem("shadowed", message, UNSHADOW, path)
 
 
 def judge_absent(resolution: Resolution, gone: str, path: str) -> Problem | None:
@@ -64,7 +75,10 @@ def judge_absent(resolution: Resolution, gone: str, path: str) -> Problem | None
     """
     package = "/__init__.py"
     other = gone.removesuffix(package) + ".py" if gone.endswith(package) else gone[: -len(".py")] + package
-    if resolution.error is not None or resolution.origin in (None, other):
+    if resolution.error is not None:
+        message = f"whether {resolution.module} is gone cannot be told: {resolution.error}"
+        return Problem("not-importable", message, COMPARE_PATHS, path)
+    if resolution.origin in (None, other):
         return None
     message = f"{resolution.module} is removed, but is still imported from {resolution.origin}"
     return Problem("shadowed", message, "remove what stands there, or rebuild the image", path)

@@ -41,7 +41,9 @@ def make_plan(
     Args:
         desired: changes to hold, one for each destination.
         files: what stands at every destination of ``desired`` and of ``overlay`` now.
-        overlay: what the last manifest put there; what is neither desired nor there any more needs no step.
+        overlay: what the last manifest put there. What is not desired any more goes back to the container's
+            original, even where it was put back by hand: the kept one, and its bytecode, come with it. An
+            added file that was removed by hand needs no step.
         mounts: mount points at or below ``root``, absolute in the target.
         root: the install root, absolute in the target.
     """
@@ -67,7 +69,7 @@ def make_plan(
             trouble = _overlay_trouble(placement, file)
             if trouble:
                 problems.append(trouble)
-            elif file.sha256 != placement.original_sha256:
+            elif (file.sha256, placement.original_sha256) != (None, None):
                 problems.extend(_unwritable(placement.source, file))
                 operations.append(_back_to_head(placement, file))
     return (
@@ -80,8 +82,20 @@ def make_plan(
 
 
 def is_in_place(plan: Plan, overlay: Mapping[InstalledPath, Placement]) -> bool:
-    """Whether target and record are as the plan wants: files put back by hand leave a record behind."""
+    """Whether target and record are as the plan wants: a file removed by hand leaves a record behind."""
     return not plan.operations and {item.destination for item in plan.overlay} == set(overlay)
+
+
+def directories_of(
+    plan: Plan, before: Sequence[InstalledPath], made: Sequence[InstalledPath]
+) -> tuple[InstalledPath, ...]:
+    """The directories that the overlay made and still needs, after a plan."""
+    held = {item.destination for item in plan.overlay if item.installed_sha256 is not None}
+    return tuple(
+        directory
+        for directory in sorted({*before, *made})
+        if any(path.startswith(directory + "/") for path in held)
+    )
 
 
 def plan_revert(

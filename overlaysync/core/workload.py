@@ -40,31 +40,37 @@ def find(
     for process in processes:
         if whole_machine and process.python is None and not process.mapped:
             continue
-        if not could_have_loaded(process, interpreter, root):
+        if not could_have_loaded(process, interpreter, root, whole_machine=whole_machine):
             continue
         if any(_matches(process, pattern) for pattern in ignore):
-            ignored.append(f"{process.pid} {describe(process)}")
+            ignored.append(f"{process.pid} {process.name}")  # a command line may hold secrets
         else:
             counted.append(process)
     return Workload(True, tuple(counted), WorkloadRecord(checked=len(processes), ignored=tuple(ignored)))
 
 
-def could_have_loaded(process: RunningProcess, interpreter: Interpreter, root: str) -> bool:
+def could_have_loaded(
+    process: RunningProcess, interpreter: Interpreter, root: str, *, whole_machine: bool
+) -> bool:
     """Mapped files are proof; else a Python counts unless it is known to be another environment's.
 
-    What is unknown counts: a process may have erased its command line and environment (``setproctitle``).
+    What is unknown counts: a process may have erased its command line and environment (``setproctitle``). On
+    a whole machine only a process of the very interpreter counts so.
     """
     if process.mapped:
         return True
     if process.python is False:
         return False
     if process.prefix is None:
-        return process.executable is None or process.executable in (interpreter.real, interpreter.path)
-    if process.prefix == interpreter.prefix:
+        return not whole_machine or process.executable in (interpreter.real, interpreter.path)
+    environments = {process.prefix, process.base_prefix} - {None}
+    if interpreter.prefix in environments:
         return True
-    return any(
-        entry == root or root.startswith(entry.rstrip("/") + "/") for entry in process.python_path or ()
-    )
+    return any(_holds(place, root) for place in (*environments, *(process.python_path or ())))
+
+
+def _holds(place: str | None, root: str) -> bool:
+    return place is not None and (root + "/").startswith(place.rstrip("/") + "/")
 
 
 def _matches(process: RunningProcess, pattern: str) -> bool:

@@ -83,6 +83,7 @@ class Manifest(Struct, frozen=True):
     workload: WorkloadRecord
     environment: dict[str, str | None] = field(default_factory=dict)  # versions of all installed projects
     hooks: tuple[str, ...] = ()  # start-up hooks (.pth) on the search path
+    directories: tuple[InstalledPath, ...] = ()  # that the overlay made, and that go with it
     acknowledged: tuple[Acknowledgement, ...] = ()
     not_packaged: tuple[RepoPath, ...] = ()
     left_out: tuple[Problem, ...] = ()

@@ -124,6 +124,7 @@ class RunningProcess(Struct, frozen=True):
     python: bool | None = None
     launched_as: str | None = None  # path of the interpreter as it was started, before links are resolved
     prefix: str | None = None
+    base_prefix: str | None = None  # another environment that it sees too
     python_path: tuple[str, ...] | None = None
     mapped: tuple[str, ...] = ()  # files of the distribution in its memory
 
@@ -157,6 +158,13 @@ class InstalledFile(Struct, frozen=True):
     twins: tuple[str, ...] = ()  # extension modules and bytecode that would be imported before or without it
     unwritable: str | None = None  # why the writing user may not replace it
     error: str | None = None
+
+
+class Applied(Struct, frozen=True):
+    """What applying a transaction did beside its operations: bytecode dropped, directories made."""
+
+    dropped: dict[str, list[str]]
+    made: tuple[InstalledPath, ...] = ()
 
 
 class Inventory(Struct, frozen=True):

@@ -17,6 +17,8 @@ if sys.version_info < (3, 8):
     sys.stdout.write("{OLD_PYTHON}%d.%d %s\\n" % (sys.version_info[:2] + (sys.executable,)))
     sys.stdout.flush()
     sys.exit(3)
+if sys.path[:1] == [""]:
+    del sys.path[0]
 import json, os
 from importlib.machinery import ModuleSpec
 def exactly(size):
@@ -52,9 +54,10 @@ main(float(sys.argv[1]))
 def arguments(idle_limit: float) -> list[str]:
     """What a Python of the target is started with.
 
-    Isolated, without site processing: what the agent runs on must not depend on what it looks at.
+    Isolated, without site processing: what the agent runs on must not depend on what it looks at. Old Pythons
+    know no ``-I``; these options, and the first lines of the program, are what it stands for.
     """
-    return ["-I", "-S", "-B", "-c", PROGRAM, str(idle_limit)]
+    return ["-E", "-s", "-S", "-B", "-c", PROGRAM, str(idle_limit)]
 
 
 @functools.cache

@@ -13,6 +13,7 @@ from overlaysync.agent import frames
 from overlaysync.model.plan import Operation
 from overlaysync.model.seams import Transport
 from overlaysync.model.target import (
+    Applied,
     Hello,
     InstalledFile,
     InstalledPath,
@@ -158,8 +159,17 @@ class AgentSession:
     # -- writing ---------------------------------------------------------------------------------------
 
     def begin(
-        self, identity: str, operations: Sequence[Operation], executable: Iterable[InstalledPath]
+        self,
+        identity: str,
+        operations: Sequence[Operation],
+        executable: Iterable[InstalledPath] = (),
+        removable: Sequence[InstalledPath] = (),
     ) -> None:
+        """Begins a transaction.
+
+        ``executable``: new files that shall have mode 0755. ``removable``: directories that earlier
+        transactions made, which go when they are empty again.
+        """
         modes = set(executable)
         rows = [
             {
@@ -172,7 +182,7 @@ class AgentSession:
             }
             for operation in operations
         ]
-        self._ask("begin", SHORT, identity=identity, operations=rows)
+        self._ask("begin", SHORT, identity=identity, operations=rows, removable=removable)
 
     def stage(self, number: int, pieces: Iterable[bytes]) -> None:
         """Streams the new content of operation ``number``; trouble is told by ``apply``."""
@@ -184,14 +194,14 @@ class AgentSession:
                 held = piece[start : start + frames.BODY_LIMIT]
         self._piece(number, held, last=True)
 
-    def apply(self, pycache_prefixes: Sequence[str], search_path: Sequence[str] = ()) -> dict[str, list[str]]:
-        """Puts everything in place; the bytecode that was dropped, by destination. Raises ApplyError.
+    def apply(self, pycache_prefixes: Sequence[str], search_path: Sequence[str] = ()) -> Applied:
+        """Puts everything in place. Raises ApplyError.
 
         ``search_path``: of the interpreter; below a prefix, the install root is spelled as it is there.
         """
         answer = self._ask("apply", LONG, pycache_prefixes=pycache_prefixes, search_path=search_path)
-        dropped: dict[str, list[str]] = _typed(answer.get("dropped"), dict[str, list[str]])
-        return dropped
+        applied: Applied = _typed(answer, Applied)
+        return applied
 
     def record(self, manifest: str | None) -> None:
         """Commits: the manifest's text stands beside the overlay (None: there is no overlay any more)."""

@@ -52,6 +52,7 @@ FORMS: dict[str, re.Pattern[str]] = {
     "source": _RELATIVE_PATH,
     "destination": _RELATIVE_PATH,
     "not_packaged": _RELATIVE_PATH,
+    "directories": _RELATIVE_PATH,
 }
 """The form of a field's string, or of each string of its list, by the field's name wherever it stands."""
 

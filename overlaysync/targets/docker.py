@@ -28,7 +28,12 @@ PYTHONS = (
     "/.venv/bin/python3",
 )
 INSPECT_SECONDS = 60.0
-UNREACHABLE = ("cannot connect to", "error during connect", "permission denied while trying to connect")
+UNREACHABLE = (
+    "cannot connect to",
+    "failed to connect to",
+    "error during connect",
+    "permission denied while trying to connect",
+)
 """What the command says, in lower case, when it does not reach its engine."""
 
 
@@ -82,8 +87,9 @@ class DockerTransport:
 
     def start(self, argv: Sequence[str]) -> ChildProcess:
         user = ["--user", self._user] if self._user is not None else []
+        container = self._inspect_container().id  # the name may stand for another one by now
         return ChildProcess(
-            [self.program, "exec", "--interactive", "--workdir", "/", *user, self.name, *argv]
+            [self.program, "exec", "--interactive", "--workdir", "/", *user, container, *argv]
         )
 
     def explain(self, exit_code: int | None, stderr: str) -> OverlaysyncError:
@@ -130,7 +136,9 @@ class DockerTransport:
         if self._image is None:
             try:
                 self._image = self._inspect("image", self._inspect_container().image, InspectedImage)
-            except TargetError:
+            except TargetError as error:
+                if error.code != "no-image":
+                    raise  # evidence that cannot be read now must not look like evidence that is not there
                 self._image = InspectedImage()
         return self._image
 
@@ -196,6 +204,8 @@ class DockerTransport:
                 f"list them: {self.program} ps --all",
                 code="no-container",
             )
+        if "no such image" in lowered:
+            return TargetError("the container's image is gone", code="no-image")
         if "is not running" in lowered:
             return TargetError(
                 f"container {self.name} is not running",

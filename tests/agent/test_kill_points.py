@@ -67,7 +67,8 @@ class Stage:
         self.old = self.base.snapshot(times=True)
         done = self.copy()
         self.points = self.count(done, work)
-        self.new, self.new_originals = done.snapshot(), done.originals
+        self.new = done.snapshot()
+        self.account = done.originals, done.directories
 
     def contact(self) -> AgentSession:
         return connect(LocalTransport(str(self.directory), interpreter=str(self.python)))
@@ -77,7 +78,7 @@ class Stage:
         shutil.rmtree(root.parent, ignore_errors=True)
         root.parent.mkdir()
         subprocess.run(["cp", "-a", source or self.base.root, root], check=True)  # hard links stay links
-        return Site(root, dict(self.base.originals))
+        return Site(root, dict(self.base.originals), list(self.base.directories))
 
     def count(self, site: Site, work: Work) -> list[Point]:
         log = self.directory / "log"
@@ -96,10 +97,10 @@ class Stage:
         """The tree must be the old or the new one, and everything must work as ever; whether it was new."""
         is_new = site.snapshot() == self.new
         if is_new:
-            site.originals = dict(self.new_originals)
+            site.originals, site.directories = dict(self.account[0]), list(self.account[1])
         else:
             assert site.snapshot(times=True) == self.old, point
-            site.originals = dict(self.base.originals)
+            site.originals, site.directories = dict(self.base.originals), list(self.base.directories)
             self.work(site, session)
             assert site.snapshot() == self.new, point
         if site.originals:

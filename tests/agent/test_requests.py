@@ -52,8 +52,8 @@ def test_a_wrong_request_is_told_by_name(
 def test_identities_that_could_name_something_else(session: AgentSession, site: Site, identity: Any) -> None:
     site.open(session)
     with pytest.raises(AgentBugError):
-        session._ask("begin", 10.0, identity=identity, operations=[])
-    session._ask("begin", 10.0, identity="20261129T161500.250Z-3f9c2a", operations=[])
+        session._ask("begin", 10.0, identity=identity, operations=[], removable=[])
+    session._ask("begin", 10.0, identity="20261129T161500.250Z-3f9c2a", operations=[], removable=[])
 
 
 def test_paths_are_checked_when_open(session: AgentSession, site: Site) -> None:

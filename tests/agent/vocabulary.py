@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from overlaysync.model.classified import ChangeClass
 from overlaysync.model.plan import Action, Operation
-from overlaysync.model.target import InstalledPath, Inventory
+from overlaysync.model.target import Applied, InstalledPath, Inventory
 from overlaysync.model.worktree import RepoPath, Sha256
 from overlaysync.remote.session import AgentSession
 
@@ -59,10 +59,11 @@ def digest(content: bytes) -> Sha256:
 
 @dataclass
 class Site:
-    """An install root. ``originals`` is what an overlay replaced, as a manifest would tell."""
+    """An install root; what an overlay replaced there and which directories it made, as a manifest tells."""
 
     root: Path
     originals: dict[str, Sha256 | None] = field(default_factory=dict)
+    directories: list[InstalledPath] = field(default_factory=list)
 
     def install(self, files: dict[str, str] | None = None) -> Site:
         """Writes the distribution with old times, and a RECORD of it."""
@@ -148,34 +149,32 @@ class Site:
     def open(self, session: AgentSession) -> Inventory:
         return session.open(str(self.root), METADATA, NAME, "sha1")
 
-    def apply(
-        self, session: AgentSession, edits: Iterable[Edit], identity: str = "first"
-    ) -> dict[str, list[str]]:
-        """Everything before the commit point; the bytecode dropped."""
+    def apply(self, session: AgentSession, edits: Iterable[Edit], identity: str = "first") -> Applied:
+        """Everything before the commit point."""
         edits = list(edits)
-        session.begin(identity, [edit.operation for edit in edits], ())
+        session.begin(identity, [edit.operation for edit in edits], (), self.directories)
         for number, edit in enumerate(edits):
             if edit.content is not None:
                 session.stage(number, [edit.content])
         return session.apply([])
 
-    def push(
-        self, session: AgentSession, edits: Iterable[Edit], identity: str = "first"
-    ) -> dict[str, list[str]]:
+    def push(self, session: AgentSession, edits: Iterable[Edit], identity: str = "first") -> Dropped:
         """A whole transaction; the bytecode dropped."""
         edits = list(edits)
-        dropped = self.apply(session, edits, identity)
+        applied = self.apply(session, edits, identity)
         session.record(json.dumps({"id": identity}))
-        self.note(edits)
-        return dropped
+        self.note(edits, applied)
+        return applied.dropped
 
     def push_revert(self, session: AgentSession) -> None:
         self.apply(session, self.revert(), "revert")
         session.record(None)
         self.originals.clear()
+        self.directories.clear()
 
-    def note(self, edits: Iterable[Edit]) -> None:
-        """Keeps the account of originals, after a transaction that succeeded."""
+    def note(self, edits: Iterable[Edit], applied: Applied) -> None:
+        """Keeps the account of a transaction that succeeded."""
+        self.directories.extend(applied.made)
         for edit in edits:
             path = str(edit.operation.destination)
             original = self.originals.setdefault(path, edit.operation.before)

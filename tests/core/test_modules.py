@@ -65,7 +65,7 @@ def test_the_name_by_which_a_path_is_imported(path: str, name: str | None) -> No
 
 PRESENT: dict[str, tuple[Resolution, list[str], list[str]]] = {
     # name: (the answer of the import system, what is wrong with the place, what is wrong with the code)
-    "found": (Resolution("pkg.norm", MODULE), [], []),
+    "found, but an import hook loads it": (Resolution("pkg.norm", MODULE, loader="Hook"), [], ["shadowed"]),
     "found, and its code is the source's": (Resolution("pkg.norm", MODULE, runs_source=True), [], []),
     "elsewhere": (Resolution("pkg.norm", "/home/pkg/norm.py"), ["shadowed"], ["shadowed"]),
     "a compiled twin": (Resolution("pkg.norm", "/site/pkg/norm.so"), ["shadowed"], ["shadowed"]),

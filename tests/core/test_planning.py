@@ -76,7 +76,13 @@ PLANS: dict[str, tuple[list[Desired], Files, list[Placement], str]] = {
         "add pkg/old.py: modified",
     ),
     "put back by hand, still wanted": ([EDIT], IMAGE, [EDITED], "replace pkg/a.py: modified"),
-    "put back by hand, not wanted any more": ([], IMAGE, [EDITED, ADDED, REMOVED], ""),
+    "put back by hand, not wanted any more": (
+        [],
+        IMAGE,
+        [EDITED, ADDED, REMOVED],
+        "replace pkg/a.py: back to the container's original\n"
+        "replace pkg/old.py: back to the container's original",
+    ),
 }
 
 
@@ -162,11 +168,11 @@ def test_a_mount_hides_the_images_files(mount: str, codes: list[str]) -> None:
     assert [problem.code for problem in problems] == codes
 
 
-def test_put_back_by_hand_leaves_only_a_record_to_write() -> None:
+def test_removed_by_hand_leaves_only_a_record_to_write() -> None:
     overlay = {item.destination: item for item in (EDITED, ADDED)}
-    plan, _ = planned([], IMAGE, [EDITED, ADDED])
+    plan, _ = planned([], IMAGE, [ADDED])
     assert not plan.operations
-    assert not is_in_place(plan, overlay)
+    assert not is_in_place(plan, {ADDED.destination: ADDED})
     plan, _ = planned([EDIT, ADDITION], OVERLAID, [EDITED, ADDED])
     assert is_in_place(plan, overlay)
 
@@ -189,7 +195,7 @@ class Target:
         for operation in plan.operations:
             path = operation.destination
             assert operation.before == self.digest(path)
-            assert operation.before != operation.after
+            assert operation.before != operation.after or operation.restores
             if operation.keeps_original:
                 assert path not in self.kept
                 self.kept[path] = self.contents[path]
