@@ -54,9 +54,37 @@ def test_what_is_not_known_is_a_comment_that_holds_when_it_is_uncommented(tmp_pa
     assert package.not_built == ("docs/**", "notebooks/**")
 
 
-def test_undecodable_names_become_wildcards() -> None:
-    text = proposal("a", PackageConfiguration(distribution="vllm", generated=("vllm/caf\udce9\n.py",)))
-    assert 'generated = ["vllm/caf??.py"]' in text
+def test_what_may_be_overwritten_is_proposed_and_not_configured(tmp_path: Path) -> None:
+    vllm = PackageConfiguration(distribution="vllm", generated=("vllm/parts/**",))
+    file = tmp_path / "overlaysync.toml"
+    text = proposal("my-dev", vllm, overwritten=["vllm/_version.py", "vllm/[ab].py"])
+    file.write_text(text, encoding="utf-8")
+    assert load(tmp_path, None).packages == (vllm,)
+    assert "    # The build overwrites these? Then uncomment:\n" in text
+
+    file.write_text(text.replace('    # "', '    "'), encoding="utf-8")
+    (package,) = load(tmp_path, None).packages
+    assert package.generated == ("vllm/parts/**", "/vllm/_version.py", "/vllm/\\[ab].py")
+
+
+@pytest.mark.parametrize("generated", [(), ("vllm/parts/**",)])
+def test_without_any_that_may_be_overwritten_nothing_is_proposed(generated: tuple[str, ...]) -> None:
+    assert "uncomment" not in proposal("my-dev", PackageConfiguration("vllm", generated=generated))
+
+
+def test_names_of_files_cannot_add_lines() -> None:
+    name = 'vllm/caf\udce9\n"]\ntarget = "x".py'
+    text = proposal("a", PackageConfiguration(distribution="vllm"), overwritten=[name])
+    assert r'    # "/vllm/caf??\"]?target = \"x\".py",' in text.splitlines()
+
+
+def test_this_machine_as_the_target_is_left_out(tmp_path: Path) -> None:
+    text = proposal(None, PackageConfiguration(distribution="vllm"))
+    (tmp_path / "overlaysync.toml").write_text(text, encoding="utf-8")
+    assert '# target = "docker:my-dev"\n' in text
+    assert load(tmp_path, None).target is None
+    with pytest.raises(ConfigError, match="target: a local: target"):
+        proposal("local:/opt/venv", PackageConfiguration(distribution="vllm"))
 
 
 def test_the_target_cannot_add_lines() -> None:
