@@ -27,7 +27,7 @@ CONTACT = (*ALWAYS, 5, 7, 8, 9)
 """Any contact with a target: unreachable, locked, holding an interrupted run or a damaged record."""
 
 ENDS: dict[str, tuple[int, ...]] = {
-    "init": (*CONTACT, 0, 4),
+    "init": (*CONTACT, 0, 1, 4),
     "status": (*CONTACT, 0, 1, 4),
     "push": (*CONTACT, 0, 3, 4, 6),
     "verify": (*CONTACT, 0, 1),
