@@ -65,8 +65,9 @@ def test_what_is_no_name(tmp_path: Path, name: str) -> None:
 
 def test_on_this_machine_no_place_of_it_is_configured() -> None:
     evidence = ("label:a", "file:/home/dev/token", "env:TOKEN", "pep610")
-    patterns = {"generated": ("vllm/a/**",), "ships": ("vllm/b/**",), "workload_ignore": ("jupyter*",)}
-    package = PackageConfiguration("vllm", evidence, "./python", "root", "/work", **patterns)
+    package = PackageConfiguration(
+        "vllm", evidence, "./python", "root", "/work", workload_ignore=("jupyter*",), generated=("vllm/a/**",)
+    )
     assert on_this_machine(package) == PackageConfiguration(
-        "vllm", image_commit=("label:a", "pep610"), **patterns
+        "vllm", ("label:a", "pep610"), workload_ignore=("jupyter*",), generated=("vllm/a/**",)
     )
