@@ -10,6 +10,7 @@ from overlaysync.app.contact import Contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.reading import Reading, not_built, read
 from overlaysync.core import companions, drift, modules, workload
+from overlaysync.core.acknowledging import acknowledge, remembered, unique
 from overlaysync.core.backends import ships_whole_packages
 from overlaysync.core.evidence import image_commit, judge, judge_overlay
 from overlaysync.core.mapping import Shipped, prove
@@ -50,8 +51,9 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
     selection = _select(reading, shipped, contact)
     baseline = _baseline(reading, shipped, contact)
     identity_problems = _judge_identity(reading, baseline)
+    installation = modules.judge_installation(contact.interpreter, contact.distribution, contact.name)
     problems = [
-        *modules.judge_installation(contact.interpreter, contact.distribution, contact.name),
+        *installation,
         *workload.judge(reading.workload),
         *companions.judge(contact.distribution, contact.interpreter, reading.manifest),
         *selection.problems,
@@ -59,13 +61,16 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
         *identity_problems,
     ]
     plan, files = Plan(), dict[InstalledPath, InstalledFile]()
-    if not identity_problems:
+    if not identity_problems and not any(item.code in modules.NO_ONE_COPY for item in installation):
         stage("planning")
         plan, files, plan_problems = _plan(contact, reading, selection)
-        problems += [*_judge_content(reading, baseline, selection, contact), *plan_problems]
-        stage("asking what is imported")
-        problems += _judge_places(contact, plan, reading.inventory.root)
-    standing, acknowledged = _acknowledge(_unique(problems), options.acknowledged)
+        problems += [*_judge_content(reading, baseline, selection), *plan_problems]
+        if not installation:
+            stage("asking what is imported")
+            problems += _judge_places(contact, plan, reading.inventory.root)
+    standing, acknowledged = acknowledge(
+        unique(problems), options.acknowledged, remembered(reading.manifest, selection.desired)
+    )
     return Situation(
         reading=reading,
         shipped=shipped,
@@ -73,7 +78,7 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
         baseline=baseline,
         plan=plan,
         files=files,
-        problems=tuple(standing),
+        problems=standing,
         acknowledged=acknowledged,
     )
 
@@ -123,18 +128,13 @@ def _judge_identity(reading: Reading, baseline: Baseline) -> list[Problem]:
     """Whether HEAD is the image's commit, and that of the overlay that is there."""
     content, manifest = baseline.content, reading.manifest
     help_text = f"{content.equal} of {content.compared} installed files equal those of HEAD, {baseline.head}"
-    shallow = reading.snapshot.repository.shallow
     return [
-        *judge(baseline, reading.known, shallow=shallow, content=help_text),
+        *judge(baseline, reading.known, repository=reading.snapshot.repository, content=help_text),
         *judge_overlay(baseline, manifest.baseline.image_commit if manifest is not None else None),
     ]
 
 
-def _judge_content(
-    reading: Reading, baseline: Baseline, selection: Selection, contact: Contact
-) -> Sequence[Problem]:
-    if contact.distribution.form != "dist-info":
-        return ()  # there is no RECORD; the installation's form is refused by name
+def _judge_content(reading: Reading, baseline: Baseline, selection: Selection) -> Sequence[Problem]:
     touched = {item.source: item.sha256 for item in selection.desired}
     return drift.judge(baseline.content, reading.files, touched, reading.overlay)
 
@@ -174,26 +174,3 @@ def _judge_places(contact: Contact, plan: Plan, root: str) -> list[Problem]:
         if problem is not None:
             problems.append(problem)
     return problems
-
-
-def _unique(problems: Sequence[Problem]) -> list[Problem]:
-    """One problem for each code and path: two looks may meet the same trouble."""
-    found: dict[object, Problem] = {}
-    for problem in problems:
-        key = (problem.code, problem.path) if problem.path is not None else problem
-        found.setdefault(key, problem)
-    return list(found.values())
-
-
-def _acknowledge(
-    problems: Sequence[Problem], accepted: frozenset[str]
-) -> tuple[list[Problem], tuple[Acknowledgement, ...]]:
-    standing = [problem for problem in problems if problem.kind.acknowledge not in accepted]
-    lifted: dict[str, list[str]] = {}
-    for problem in problems:
-        risk = problem.kind.acknowledge
-        if risk is not None and risk in accepted:
-            lifted.setdefault(risk, []).append(problem.path or "")
-    return standing, tuple(
-        Acknowledgement(risk=risk, paths=tuple(sorted(paths))) for risk, paths in sorted(lifted.items())
-    )

@@ -67,7 +67,8 @@ def judge(
     """
     explained = any(item.explained == "overlay" for item in content.different)
     if content.compared == 0 or (content.equal == 0 and not explained):
-        return (_unproven(content),)
+        linked = [file.path for file in files if file.kind is FileKind.LINK]
+        return (_linked(linked) if linked else _unproven(content),)
     problems = [
         _judge_difference(item, touched, overlay.get(item.destination))
         for item in content.different
@@ -137,6 +138,12 @@ def _unproven(content: ContentCount) -> Problem:
     return Problem(
         "content-unproven", message, "check that worktree, --distribution and target belong together"
     )
+
+
+def _linked(paths: Sequence[InstalledPath]) -> Problem:
+    more = f" (and {len(paths) - 1} more files of the distribution)" if len(paths) > 1 else ""
+    message = f"{paths[0]} is a symbolic link or lies behind one{more}, so what it leads to is not installed"
+    return Problem("link", message, "reinstall the distribution with plain files (uv: --link-mode copy)")
 
 
 def _remedy(code: str) -> str:

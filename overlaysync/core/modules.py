@@ -7,6 +7,9 @@ from collections.abc import Collection, Sequence
 from overlaysync.model.problem import Problem
 from overlaysync.model.target import Distribution, InstalledPath, Interpreter, Resolution
 
+NO_ONE_COPY = ("duplicate-distribution", "editable-install")
+"""Codes that leave no single installed copy, of which anything else could be told."""
+
 COMPARE_PATHS = "compare the interpreter's sys.path with the install root, or name --interpreter PATH"
 UNSHADOW = (
     "remove or rename what shadows it, or start the workload where it is not found first "
