@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import grp
 import os
 import pwd
@@ -167,8 +168,20 @@ def survey(request: Request, host: int) -> list[dict[str, Any]]:
         answer, error = inspection.finish(patience) if inspection else (None, reason)
         row: dict[str, Any] = {"real": to_text(os.path.realpath(path)), "prefix": to_text(prefix_of(path))}
         row.update(answer or {}, path=to_text(path), error=error)
+        if answer is None:
+            row["suspected"] = _may_hold(prefix_of(path), request.text("distribution"))
         rows.append(row)
     return rows
+
+
+def _may_hold(prefix: bytes, distribution: str) -> bool:
+    """Whether a dist-info of the project lies below a prefix, by its name alone (PEP 503)."""
+    name = re.compile(re.sub(r"[-_.]+", "[-_.]+", distribution) + r"-[^-]+\.dist-info\Z", re.IGNORECASE)
+    for pattern in ("lib/python*/site-packages", "lib/python*/dist-packages"):
+        for place in glob.glob(os.path.join(os.fsdecode(prefix), pattern)):
+            if any(name.match(entry) for entry in os.listdir(place)):
+                return True
+    return False
 
 
 def read_back(request: Request, host: int) -> dict[str, Any]:

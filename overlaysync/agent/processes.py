@@ -7,6 +7,7 @@ import re
 import time
 
 from overlaysync.agent.frames import to_text
+from overlaysync.agent.inspection import STARTER
 from overlaysync.agent.interpreters import prefix_of
 from overlaysync.agent.request import Request
 
@@ -30,6 +31,7 @@ def survey(request: Request) -> list[dict[str, Any]] | None:
     Processes that are certainly no Python and have no file of ``root`` mapped are left out.
     """
     ignored = {os.getpid(), *request.rows("ignore_pids")}
+    own = _own_programs()
     root = request.optional_path("root")
     try:
         pids = sorted(int(name) for name in os.listdir("/proc") if name.isdigit())
@@ -38,7 +40,7 @@ def survey(request: Request) -> list[dict[str, Any]] | None:
         return None
     if os.getpid() not in pids or 1 not in pids:
         return None  # of another PID namespace, or mounted so that it hides the processes of others
-    rows = {pid: _describe(pid, root, boot) for pid in pids if pid not in ignored}
+    rows = {pid: _describe(pid, root, boot) for pid in pids if pid not in ignored and not _is_ours(pid, own)}
     patience = time.monotonic() + STARTING
     while time.monotonic() < patience:
         starting = [pid for pid, row in rows.items() if row is not None and _is_starter(row)]
@@ -47,6 +49,19 @@ def survey(request: Request) -> list[dict[str, Any]] | None:
         time.sleep(0.02)
         rows.update({pid: _describe(pid, root, boot) for pid in starting})
     return [row for row in rows.values() if row is not None]
+
+
+def _own_programs() -> tuple[bytes, ...]:
+    """The programs that agents of ours run, as they stand on a command line (``-c PROGRAM``)."""
+    command = _strings(b"/proc/self/cmdline") or []
+    agent = command[command.index(b"-c") + 1] if b"-c" in command[:-1] else STARTER.encode("ascii")
+    return agent, STARTER.encode("ascii")
+
+
+def _is_ours(pid: int, programs: tuple[bytes, ...]) -> bool:
+    """Whether a process is another run's agent, or what it asks: the lock tells of it, it is no workload."""
+    command = _strings(b"/proc/%d/cmdline" % pid) or []
+    return any(program in command for program in programs)
 
 
 def _is_starter(row: dict[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from overlaysync.config.configuration import PackageConfiguration
 from overlaysync.config.loading import load
 from overlaysync.config.selection import LOCAL, on_this_machine, select
 from overlaysync.core.modules import choose
-from overlaysync.errors import TargetError, UsageError
+from overlaysync.errors import LockedError, TargetError, UsageError
 from overlaysync.model.seams import Transport
 from overlaysync.model.target import (
     Distribution,
@@ -26,6 +27,8 @@ from overlaysync.model.target import (
 )
 from overlaysync.remote.session import AgentSession, connect
 from overlaysync.targets.specification import open_target
+
+LOCK_SECONDS = 3.0
 
 
 class Contact(Struct, frozen=True):
@@ -41,8 +44,18 @@ class Contact(Struct, frozen=True):
     distribution: Distribution
 
     def open(self, object_format: str) -> Inventory:
-        """Locks the install root and takes the inventory (see ``AgentSession.open``)."""
-        return self.session.open(self.distribution.root, self.distribution.metadata, self.name, object_format)
+        """Locks the install root and takes the inventory (see ``AgentSession.open``).
+
+        Another run's lock is waited for, as long as a short run takes. Raises LockedError.
+        """
+        distribution, deadline = self.distribution, time.monotonic() + LOCK_SECONDS
+        while True:
+            try:
+                return self.session.open(distribution.root, distribution.metadata, self.name, object_format)
+            except LockedError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.2)
 
     def own_processes(self) -> tuple[int, ...]:
         """Processes of this run that the target sees too: only a local one shares them."""
@@ -124,11 +137,17 @@ def _interpreter(
         running = session.processes(None, ()) or []
         hints += [process.launched_as for process in running if process.launched_as is not None]
     asked = session.interpreters(name, setting, interpreter=explicit, hints=hints)
+    if any(item.error for item in asked):  # maybe only for want of time, or ended while others started
+        asked = session.interpreters(name, setting, interpreter=explicit, hints=hints)
     holders = choose(asked)
-    if len(holders) == 1:
+    doubtful = [item for item in asked if item.error is not None and item.suspected]
+    if len(holders) == 1 and not doubtful:
         return holders[0]
     if holders:
-        listing = "; ".join(f"{item.path} ({item.version}, prefix {item.prefix})" for item in holders)
+        listing = "; ".join(
+            f"{item.path} ({item.error or item.version}, prefix {item.prefix})"
+            for item in (*holders, *doubtful)
+        )
         raise TargetError(
             f"several interpreters of the target hold {name}: {listing}",
             "name the workload's: --interpreter PATH",

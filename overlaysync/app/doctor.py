@@ -8,13 +8,15 @@ import sys
 
 from msgspec import Struct
 
+from overlaysync.app import evidence
 from overlaysync.app.contact import contact, find_root
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.reading import find_workload
 from overlaysync.app.report import target_of
 from overlaysync.app.timing import Stages
 from overlaysync.config.loading import load
-from overlaysync.core import modules
+from overlaysync.core import modules, workload
+from overlaysync.core.evidence import image_commit
 from overlaysync.errors import AgentBugError, OverlaysyncError
 from overlaysync.model.result import Result, ResultProblem, ResultTarget
 from overlaysync.state.directories import state_directory
@@ -116,9 +118,14 @@ def _target(options: Options, stages: Stages) -> tuple[ResultTarget | None, list
                 Check("interpreter", f"{target.interpreter.path} {target.interpreter.version}"),
                 Check("distribution", f"{target.name} {target.distribution.version} in {inventory.root}"),
             ]
-            running = find_workload(target, inventory)
-            if not running.known:
-                checks.append(Check("processes", "cannot be listed", "mount /proc in the target"))
+            commit = image_commit(evidence.gather(target, options.image_commit))
+            checks.append(
+                Check("image commit", commit)
+                if commit is not None
+                else Check("image commit", "no full commit id is known", "name it: --image-commit FULL")
+            )
+            running = workload.judge(find_workload(target, inventory))
+            checks.extend(Check("workload", item.message, item.next_step) for item in running)
             problems = modules.judge_installation(target.interpreter, target.distribution, target.name)
             checks.extend(Check(item.code, item.message, item.next_step) for item in problems)
             places = sorted({file.path for file in inventory.files if file.path.endswith("/__init__.py")})[:1]

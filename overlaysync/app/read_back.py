@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from overlaysync.app.contact import Contact
 from overlaysync.core.modules import judge_absent, judge_present, module_name
+from overlaysync.core.planning import PUT_BACK
 from overlaysync.model.problem import Problem
 from overlaysync.model.target import FileKind, InstalledFile, InstalledPath, Resolution
 from overlaysync.model.worktree import Sha256
@@ -69,6 +70,4 @@ def _judge_bytes(file: InstalledFile, where: str, expected: Sha256 | None) -> Pr
         return None
     found = file.sha256 if file.kind is FileKind.FILE else file.kind.value
     message = f"{where} holds {found}, expected {expected or 'no file'}"
-    return Problem(
-        "original-differs", message, "something else writes there; push again when it is still", file.path
-    )
+    return Problem("original-differs", message, PUT_BACK, file.path)

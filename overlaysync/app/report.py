@@ -137,14 +137,20 @@ def details_of(contact: Contact, situation: Situation) -> dict[str, Any]:
     """What is worth knowing and changes nothing."""
     reading = situation.reading
     snapshot, inventory, manifest = reading.snapshot, reading.inventory, reading.manifest
+    packages = {path.rpartition("/")[0] for path in situation.shipped.destinations}
     return {
         **about(contact, inventory),
         "branch": snapshot.repository.branch,
         "overlay": [item.destination for item in reading.overlay.values()],
         "overlay_manifest": manifest.id if manifest is not None else None,
         "acknowledged": {item.risk: list(item.paths) for item in situation.acknowledged},
-        "left_out": [f"{item.path}: {item.message}" for item in situation.selection.left_out],
-        "ignored": [f"{item.path}: not synced, ignored by {item.rule}" for item in snapshot.ignored],
+        "overlaid_from": _origin(manifest, snapshot.repository.root),
+        "left_out": [f"{item.message} → {item.next_step}" for item in situation.selection.left_out],
+        "ignored": [
+            f"{item.path}: not synced, ignored by {item.rule}"
+            for item in snapshot.ignored
+            if _in_package(item.path, packages)
+        ],
         "hidden": [f"{path}: index flag set, compared by bytes" for path in snapshot.hidden],
         "mode_only": [f"{path}: only the executable bit differs, not synced" for path in snapshot.mode_only],
         "absent": _absent(situation),
@@ -152,6 +158,22 @@ def details_of(contact: Contact, situation: Situation) -> dict[str, Any]:
         "notes": [*situation.selection.notes, *_copies(situation), *_links(situation)],
         "workload_ignored": list(reading.workload.record.ignored),
     }
+
+
+def _origin(manifest: Manifest | None, root: str) -> str | None:
+    """Whose overlay it is, where another worktree pushed it: this push takes that one's place."""
+    if manifest is None or manifest.repository.root == root:
+        return None
+    branch = f" ({manifest.repository.branch})" if manifest.repository.branch else ""
+    origin = f"{manifest.repository.root}{branch}"
+    return f"the overlay of {len(manifest.overlay)} files was pushed from {origin} at {manifest.time}"
+
+
+def _in_package(path: str, packages: set[str]) -> bool:
+    directory = path.rpartition("/")[0]
+    while directory and directory not in packages:
+        directory = directory.rpartition("/")[0]
+    return directory in packages
 
 
 def _absent(situation: Situation) -> list[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from overlaysync.app.contact import Contact, contact, find_root
 from overlaysync.app.options import Options, Stage
-from overlaysync.app.read_back import ReadBack, read_back
+from overlaysync.app.read_back import read_back
 from overlaysync.app.reading import find_workload
 from overlaysync.app.records import overlay_of, read_manifest
 from overlaysync.app.report import about, problems_of, target_of
@@ -28,6 +30,7 @@ def verify(options: Options, stage: Stage) -> Result:
         inventory = target.open("sha1")
         manifest = read_manifest(inventory)
         overlay = overlay_of(manifest)
+        running = find_workload(target, inventory)
         stages("reading back")
         expected = {path: item.installed_sha256 for path, item in overlay.items()}
         proof = read_back(target, inventory.root, expected, "sha1")
@@ -36,16 +39,20 @@ def verify(options: Options, stage: Stage) -> Result:
             *modules.judge_installation(target.interpreter, target.distribution, target.name),
             *companions.judge(target.distribution, target.interpreter, manifest),
             *drift.as_recorded(inventory.files, overlay),
-            *_processes(target, inventory),
+            *_judge_processes(running, inventory),
             *_lost_record(options, target, manifest),
         ]
-        return _result(target, inventory, manifest, proof, findings, stages)
+        result = _result(target, inventory, manifest, findings, stages)
+        imports = {item.module: item.origin for item in proof.imports}
+        ignored = list(running.record.ignored)
+        return structs.replace(
+            result, details={**result.details, "imports": imports, "workload_ignored": ignored}
+        )
 
 
-def _processes(target: Contact, inventory: Inventory) -> list[Problem]:
+def _judge_processes(running: workload.Workload, inventory: Inventory) -> list[Problem]:
     if inventory.recorded_at is None:
         return []
-    running = find_workload(target, inventory)
     return workload.judge_stale(running, inventory.recorded_at) if running.known else workload.judge(running)
 
 
@@ -78,13 +85,12 @@ def _result(
     target: Contact,
     inventory: Inventory,
     manifest: Manifest | None,
-    proof: ReadBack,
     findings: list[Problem],
     stages: Stages,
 ) -> Result:
     count = len(manifest.overlay) if manifest is not None else 0
     files = f"{count} file{'' if count == 1 else 's'}"
-    state = f"overlay of {files} ({manifest.id})" if manifest is not None else "no overlay"
+    state = f"overlay of {files} ({manifest.id})" if manifest is not None else "there is no overlay"
     counted = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}"
     sentence = f"{state}: {counted if findings else 'as recorded'}"
     return Result(
@@ -99,6 +105,5 @@ def _result(
             "sentence": sentence,
             "overlay": [item.destination for item in overlay_of(manifest).values()],
             "overlay_manifest": manifest.id if manifest is not None else None,
-            "imports": {item.module: item.origin for item in proof.imports},
         },
     )

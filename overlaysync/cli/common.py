@@ -41,13 +41,28 @@ def image_commit_option(function: F) -> F:
     )(function)
 
 
+class RiskNames(click.ParamType[tuple[str, ...]]):
+    """One class of risk, or several with commas between them."""
+
+    name = "class"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        names = tuple(name.strip() for name in value.split(","))
+        for name in names:
+            if name not in RISKS:
+                self.fail(f"{name!r} is no class of risk; they are {', '.join(RISKS)}", param, ctx)
+        return names
+
+
 def acknowledge_option(function: F) -> F:
     return click.option(
         "--acknowledge",
         metavar="CLASS",
         multiple=True,
-        type=click.Choice(RISKS),
-        help=f"Accept a class of risk, which the manifest records: {', '.join(RISKS)}.",
+        type=RiskNames(),
+        help=f"Accept a class of risk, which the manifest records: {', '.join(RISKS)}. May be given again.",
     )(function)
 
 
@@ -68,7 +83,7 @@ def options_of(directory: str, given: dict[str, Any]) -> Options:
         image_commit=given.get("image_commit"),
         interpreter=given.get("interpreter"),
         user=given.get("user"),
-        acknowledged=frozenset(given.get("acknowledge") or ()),
+        acknowledged=frozenset(name for names in given.get("acknowledge") or () for name in names),
     )
 
 

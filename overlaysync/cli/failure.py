@@ -30,6 +30,9 @@ def run(group: click.Command, arguments: Sequence[str]) -> int:
         message = "interrupted; what was not recorded is rolled back"
         next_step = "see where things stand: overlaysync status"
         return _fail("interrupted", message, next_step, INTERRUPTED, as_json, command)
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message())
+        return 0
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         help_text = f"{context.command_path} --help" if context is not None else "overlaysync --help"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 NOTES = (
     "recovered",
     "not_recorded_here",
+    "overlaid_from",
     "evidence",
     "mapping",
     "left_out",
@@ -27,6 +28,8 @@ NOTES = (
 """Lists of a result's details that people are shown, in this order."""
 
 SHOWN = 12
+FEW = 3
+"""So many problems of one kind show each its own next step; of more, the first one's stands for all."""
 
 
 def render(result: Result, terminal: Terminal) -> None:
@@ -117,20 +120,25 @@ def _lists(result: Result, terminal: Terminal) -> None:
 
 
 def _problems(result: Result, terminal: Terminal) -> None:
-    """Grouped by next step within a code, so that one remedy is read once."""
+    """Grouped by code; of many alike the first are shown, and a remedy that is the same is read once."""
     if result.command == "doctor":
         return  # its checks say it all
-    groups: dict[tuple[str, str | None], list[ResultProblem]] = defaultdict(list)
+    groups: dict[str, list[ResultProblem]] = defaultdict(list)
     for problem in result.problems:
-        groups[problem.code, problem.next_step].append(problem)
-    for (code, next_step), problems in groups.items():
+        groups[problem.code].append(problem)
+    for code, problems in groups.items():
         terminal.line()
         terminal.line(code, "bad")
-        for problem in problems:
+        same = len({problem.next_step for problem in problems}) == 1 or len(problems) > FEW
+        for problem in problems[:SHOWN]:
             path = f"{clean(problem.path)}: " if problem.path and problem.path not in problem.message else ""
             terminal.line(f"  {path}{clean(problem.message)}")
-        if next_step:
-            terminal.line(f"  → {clean(next_step)}")
+            if problem.next_step and not same:
+                terminal.line(f"  → {clean(problem.next_step)}")
+        if len(problems) > SHOWN:
+            terminal.line(f"  … and {len(problems) - SHOWN} more (all of them: --json)")
+        if problems[0].next_step and same:
+            terminal.line(f"  → {clean(problems[0].next_step)}")
 
 
 def _outcome(result: Result, terminal: Terminal) -> None:
@@ -149,6 +157,8 @@ def _outcome(result: Result, terminal: Terminal) -> None:
     if result.command == "status" and result.problems:
         ways = f"{len(result.problems)} problem{'' if len(result.problems) == 1 else 's'}"
         mark, style, sentence = "✗", "bad", f"{ways} in the way of a push, {files} planned"
+    if left_out := result.details.get("left_out"):
+        sentence += f" · {len(left_out)} left out"
     sentence = result.details.get("sentence") or sentence
     if result.exit_code == 1:
         mark, style = "✗", "bad"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -41,8 +43,15 @@ class Terminal:
         plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
         self._colour_out = sys.stdout.isatty() and not plain
         self._colour_err = sys.stderr.isatty() and not plain
+        self._width = shutil.get_terminal_size().columns
 
     def line(self, text: str = "", style: str | None = None) -> None:
+        """One line; on a terminal it is folded at blanks, below where it begins. Next steps stay whole."""
+        if sys.stdout.isatty() and len(text) > self._width and not text.lstrip().startswith(("→", "{", '"')):
+            indent = " " * (len(text) - len(text.lstrip()) + 2)
+            text = textwrap.fill(
+                text, self._width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+            )
         print(self._styled(text, style, self._colour_out))
 
     def styled(self, text: str, style: str) -> str:

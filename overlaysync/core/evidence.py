@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Collection, Sequence
 
 from overlaysync.model.evidence import Baseline, Evidence
 from overlaysync.model.problem import Problem
-from overlaysync.model.worktree import ObjectId
+from overlaysync.model.worktree import ObjectId, Repository
 
 FULL_ID = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
 """An object id of git: 40 hex digits (sha1) or 64 (sha256). Abbreviations depend on the clone."""
@@ -49,7 +50,9 @@ def image_commit(evidence: Sequence[Evidence]) -> ObjectId | None:
     return commits.pop() if len(commits) == 1 else None
 
 
-def judge(baseline: Baseline, known: Collection[ObjectId], *, shallow: bool, content: str) -> list[Problem]:
+def judge(
+    baseline: Baseline, known: Collection[ObjectId], *, repository: Repository, content: str
+) -> list[Problem]:
     """Problems of the baseline's identity.
 
     ``known``: which of the commits named are in this repository. ``content``: a sentence on how the installed
@@ -68,18 +71,26 @@ def judge(baseline: Baseline, known: Collection[ObjectId], *, shallow: bool, con
     if baseline.image_commit is None:
         return [_no_commit(baseline, content)]
     if baseline.image_commit not in known:
-        return [_unknown(baseline.image_commit, shallow=shallow)]
+        return [_unknown(baseline.image_commit, shallow=repository.shallow)]
     if baseline.image_commit != baseline.head:
         return [
             Problem(
                 code="head-differs",
                 message=f"HEAD is {baseline.head}, but the image was built from {baseline.image_commit} "
                 f"({', '.join(describe(item) for item in named)})",
-                next_step="put your changes on a worktree at the image commit: "
-                f"git worktree add --detach ../at-image {baseline.image_commit}",
+                next_step=_move(repository.root, baseline.image_commit),
             )
         ]
     return []
+
+
+def _move(root: str, commit: ObjectId) -> str:
+    """How to carry tracked changes, committed or not, to a worktree at the image's commit."""
+    there = shlex.quote(f"{root}-at-image")
+    return (
+        "carry your changes to a worktree at the image's commit: "
+        f"git worktree add --detach {there} {commit} && git diff {commit} | git -C {there} apply"
+    )
 
 
 def judge_overlay(baseline: Baseline, overlaid_on: ObjectId | None) -> list[Problem]:

@@ -12,6 +12,12 @@ from overlaysync.model.problem import Problem
 from overlaysync.model.target import FileKind, InstalledFile, InstalledPath
 from overlaysync.model.worktree import ObjectId, RepoPath, Sha256
 
+PUT_BACK = (
+    "save the target's file if it matters; then put the pushed content back in its place (docker cp), or "
+    "re-create the target"
+)
+"""The way on where a file of the overlay was edited in the target: it is never overwritten."""
+
 
 class Desired(Struct, frozen=True):
     """One change that the target shall hold.
@@ -169,10 +175,7 @@ def _overlay_trouble(placement: Placement, file: InstalledFile) -> Problem | Non
         f"{placement.original_sha256}, put there {placement.installed_sha256}, "
         f"found {current or file.kind.value}"
     )
-    next_step = (
-        "save the target's file if it matters, put the pushed content back there, or re-create the target"
-    )
-    return Problem("original-differs", message, next_step, placement.source)
+    return Problem("original-differs", message, PUT_BACK, placement.source)
 
 
 def _unwritable(source: RepoPath, file: InstalledFile) -> list[Problem]:

@@ -105,6 +105,7 @@ class Interpreter(Struct, frozen=True):
     hooks: tuple[str, ...] = ()  # .pth files on its search path: they run, or add paths, at every start
     distributions: tuple[Distribution, ...] = ()
     packages: tuple[Resolution, ...] = ()  # the distribution's top-level names, resolved
+    suspected: bool = False  # it could not be asked, and a dist-info of the project lies below its prefix
     error: str | None = None
 
     @property

@@ -9,7 +9,7 @@ import pytest
 from overlaysync.core.evidence import commit_of_direct_url, image_commit, judge, judge_overlay, weigh
 from overlaysync.model.evidence import Baseline, Evidence
 from overlaysync.model.problem import Problem
-from overlaysync.model.worktree import ObjectId
+from overlaysync.model.worktree import ObjectId, Repository
 
 HEAD, OTHER = ObjectId("a1" * 20), ObjectId("b2" * 20)
 SHA256_ID = "c3" * 32
@@ -62,7 +62,8 @@ def judged(
     """Problems with HEAD as the worktree's commit."""
     baseline = Baseline(head=HEAD, image_commit=image_commit(evidence), evidence=evidence)
     commits = [ObjectId(commit) for commit in known]
-    return judge(baseline, commits, shallow=shallow, content="7 of 9 installed files equal HEAD's")
+    repository = Repository("/src/my project", HEAD, "main", None, "sha1", shallow)
+    return judge(baseline, commits, repository=repository, content="7 of 9 installed files equal HEAD's")
 
 
 def label(value: str | None) -> Evidence:
