@@ -164,7 +164,8 @@ def _outcome(result: Result, terminal: Terminal) -> None:
         mark, style = "✗", "bad"
     terminal.line()
     if result.command == "init":
-        terminal.line(result.details["configuration"])
+        for line in result.details["configuration"].split("\n"):
+            terminal.line(clean(line))
     terminal.line(f"{terminal.styled(mark, style)} {clean(sentence)}")
     if result.manifest is not None:
         terminal.line(f"  manifest {clean(result.manifest)}")

@@ -11,7 +11,6 @@ from overlaysync.core.drift import compare, judge
 from overlaysync.core.mapping import prove
 from overlaysync.model.evidence import ContentCount
 from overlaysync.model.plan import Placement
-from overlaysync.model.problem import Problem
 from overlaysync.model.target import FileKind, InstalledFile
 from overlaysync.model.worktree import RepoPath, Sha256
 from tests.core.installation import Files, installed, placement, sha256, tree, wheel
