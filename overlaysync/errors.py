@@ -102,13 +102,6 @@ class AgentBugError(OverlaysyncError):
     """The agent met what it does not understand: a bug of ours."""
 
 
-class InterruptedRunError(OverlaysyncError):
-    """The user interrupted the run."""
-
-    exit_code = 130
-    default_code = "interrupted"
-
-
 EXIT_CODES: dict[int, str] = {
     0: "applied, or nothing to do",
     1: "finished, with findings: drift, a stale process, something missing; with `--check`, changes pending",

@@ -118,6 +118,8 @@ def make_manifest(
             version=interpreter.version,
             prefix=interpreter.prefix,
             uid=interpreter.uid,
+            cache_tag=interpreter.cache_tag,
+            finders=interpreter.finders,
             user_site=interpreter.user_site,
             user_site_enabled=interpreter.user_site_enabled,
         ),

@@ -89,8 +89,6 @@ def classify(
         not_built: gitignore patterns of paths that the build does not read.
     """
     kind = _kind(change.path, before, after)
-    if change.kind is ChangeKind.MODE:
-        return ClassifiedChange(change, _CLASSES[kind], note="only the executable bit differs")
     other_type = _other_type(change)
     overlayable = kind in (PathKind.PYTHON, PathKind.DATA) and not other_type
     if not overlayable and _patterns(tuple(not_built)).match_file(change.path):

@@ -65,10 +65,6 @@ def lines_without_comments(text: str) -> list[str]:
     return kept
 
 
-def _kept(language: re.Pattern[str], text: str) -> list[str]:
-    return [match["kept"] for match in language.finditer(text) if match["kept"] is not None]
-
-
 def manifest_lines(text: str) -> list[str]:
     """Lines of a ``MANIFEST.in`` without those that speak of files at the root alone, which no package holds.
 

@@ -66,8 +66,6 @@ class _Neighbourhood:
 
 def _judge(each: ClassifiedChange, around: _Neighbourhood) -> ClassifiedChange:
     path, kind = each.change.path, each.change.kind
-    if kind is ChangeKind.MODE:
-        return each
     match each.change_class:
         case ChangeClass.NATIVE if suffix_of(path) in JIT_SUFFIXES and around.in_package(path):
             message = f"header or device source {kind.value} inside a package: a JIT build input"

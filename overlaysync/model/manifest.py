@@ -45,6 +45,8 @@ class InterpreterRecord(Struct, frozen=True):
     version: str
     prefix: str
     uid: int
+    cache_tag: str | None = None
+    finders: tuple[str, ...] = ()  # of sys.meta_path, in order: who is asked for a module
     user_site: str | None = None
     user_site_enabled: bool = False
 

@@ -39,7 +39,6 @@ class ChangeKind(str, enum.Enum):
     MODIFIED = "modified"
     REMOVED = "removed"
     RETYPED = "retyped"  # file, link, directory or submodule became another of these
-    MODE = "mode"  # only the executable bit differs
 
 
 class Content(Struct, frozen=True):

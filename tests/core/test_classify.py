@@ -150,13 +150,6 @@ def test_a_link_called_submodule_is_a_link() -> None:
     assert classify(link, None, None).change_class is ChangeClass.LINK
 
 
-@pytest.mark.parametrize("path", ["csrc/kernel.cu", "setup.py", "pkg/a.py", "hook.pth"])
-def test_the_executable_bit_alone_is_no_reason_to_refuse(path: str) -> None:
-    classified = classify(change(path, ChangeKind.MODE), b"a", b"a")
-    assert codes(classified) == []
-    assert classified.note == "only the executable bit differs"
-
-
 @pytest.mark.parametrize("path", ["pkg/a\nb.py", "pkg/a\rb.json", "pkg/\x7f.py", "pkg/\udcff.py"])
 def test_names_that_no_wheel_can_carry_are_refused(path: str) -> None:
     classified = judged(path, "a = 1\n", "a = 2\n")
