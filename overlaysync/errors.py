@@ -102,6 +102,18 @@ class AgentBugError(OverlaysyncError):
     """The agent met what it does not understand: a bug of ours."""
 
 
+class InterruptedRunError(OverlaysyncError):
+    """The user interrupted the run."""
+
+    exit_code = 130
+    default_code = "interrupted"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "interrupted; what was not recorded is rolled back", "see where things stand: overlaysync status"
+        )
+
+
 EXIT_CODES: dict[int, str] = {
     0: "applied, or nothing to do",
     1: "finished, with findings: drift, a stale process, something missing; with `--check`, changes pending",

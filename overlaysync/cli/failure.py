@@ -14,7 +14,7 @@ import click
 from overlaysync import __version__
 from overlaysync.cli.terminal import Terminal, clean
 
-BUG, INTERRUPTED, USAGE = 70, 130, 2
+BUG, USAGE = 70, 2
 
 
 def run(group: click.Command, arguments: Sequence[str]) -> int:
@@ -27,9 +27,9 @@ def run(group: click.Command, arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except (click.Abort, KeyboardInterrupt):
-        message = "interrupted; what was not recorded is rolled back"
-        next_step = "see where things stand: overlaysync status"
-        return _fail("interrupted", message, next_step, INTERRUPTED, as_json, command)
+        from overlaysync.errors import InterruptedRunError
+
+        return _expected(InterruptedRunError(), command, as_json)
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message())
         return 0
