@@ -47,7 +47,7 @@ def test_generated_pages_are_up_to_date(generator: ModuleType) -> None:
 def test_every_exit_code_is_in_the_table_and_every_one_of_it_is_used() -> None:
     used = {kind.exit_code for kind in vars(errors).values() if is_error(kind)}
     used |= {kind.exit_code for kind in PROBLEM_KINDS.values()}
-    used |= {0, failure.BUG, failure.INTERRUPTED, failure.USAGE}
+    used |= {0, failure.BUG, failure.USAGE}
     assert used == set(EXIT_CODES)
     assert set(EXIT_CODE_ORDER) <= set(EXIT_CODES)
 
