@@ -36,6 +36,7 @@ SETUP_CFG_RULES: Rules = {
         (section,): Effect.BUILD
         for section in (*_COMMANDS, "global", "versioneer", "pbr", "files", "entry_points")
     },
+    **{("egg_info", key): Effect.METADATA for key in ("tag_build", "tag_date")},  # parts of the version
     ("extras",): Effect.REQUIREMENT,
 }
 """Sections of setuptools, its commands and pbr; every other section belongs to another tool."""

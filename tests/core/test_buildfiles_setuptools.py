@@ -113,6 +113,9 @@ SETUP_CFG = """\
     console_scripts =
         pkg = pkg.main:main
 
+    [egg_info]
+    tag_build = dev
+
     [build_ext]
     inplace = 1
 
@@ -151,6 +154,7 @@ def test_sections_of_setuptools_count(was: str, is_now: str, code: str, message:
         ("test = pytest", "test = pytest, x"),
         ("max-line-length = 100", "max-line-length = 110"),
         ("addopts = -q", "addopts = -v"),
+        ("tag_build = dev", "tag_build ="),
         ("[build_ext]", "# Why.\n    [build_ext]"),
     ],
 )

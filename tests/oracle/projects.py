@@ -57,6 +57,7 @@ SUBJECTS = (
         "3.0.1 3.1.0 3.1.1 3.1.2 3.2.1",
         "setuptools to hatchling, src",
         "package data, translations",
+        untracked=("*.mo",),
     ),
     _subject("packaging", "23.0 23.1 23.2 24.0 24.1 24.2 25.0", "flit, src", "new subpackage"),
     _subject(
@@ -65,7 +66,13 @@ SUBJECTS = (
         "setuptools to flit",
         "namespace package, data",
     ),
-    _subject("tomlkit", "0.11.6 0.11.7 0.11.8 0.12.0 0.12.1 0.12.2 0.12.3", "poetry-core", "typing marker"),
+    _subject(
+        "tomlkit",
+        "0.11.6 0.11.7 0.11.8 0.12.0 0.12.1 0.12.2 0.12.3",
+        "poetry-core",
+        "typing marker",
+        untracked=("/setup.py",),
+    ),
     _subject(
         "meson-python", "0.13.1 0.13.2 0.14.0 0.15.0 0.16.0 0.17.0", "meson-python", "files listed one by one"
     ),
