@@ -21,7 +21,7 @@ def test_head_one_commit_on(scenario: Scenario) -> None:
     assert scenario.project.head in problem["message"]
     assert image_commit in problem["message"]
     assert REVISION in problem["message"]
-    assert f"git worktree add --detach ../at-image {image_commit}" in problem["next_step"]
+    assert f"{scenario.project.path}-at-image {image_commit}" in problem["next_step"]
 
     # what it says to do leads to the goal
     scenario.project.git("worktree", "add", "--quiet", "--detach", "../at-image", image_commit)
