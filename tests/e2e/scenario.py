@@ -191,8 +191,15 @@ def local_tree(root: Path) -> Tree:
     return entries
 
 
+FIND_SITE = (
+    "import glob, sys, sysconfig; found = [p for p in sys.path if glob.glob(p + '/sample_pkg-*.dist-info')];"
+    "print((found or [sysconfig.get_path('purelib')])[0])"
+)
+
+
 def site_of(container: Container) -> str:
-    return container.python("import sysconfig; print(sysconfig.get_path('purelib'))")
+    """The directory on the search path that holds the distribution."""
+    return container.python(FIND_SITE)
 
 
 @dataclass
