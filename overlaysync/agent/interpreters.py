@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import grp
 import os
 import pwd
@@ -10,7 +9,7 @@ import re
 import sys
 
 from overlaysync.agent.failure import Failure
-from overlaysync.agent.frames import to_text
+from overlaysync.agent.frames import to_path, to_text
 from overlaysync.agent.inspection import Inspection, Patience
 from overlaysync.agent.request import Request
 
@@ -176,12 +175,14 @@ def survey(request: Request, host: int) -> list[dict[str, Any]]:
 
 def _may_hold(prefix: bytes, distribution: str) -> bool:
     """Whether a dist-info of the project lies below a prefix, by its name alone (PEP 503)."""
-    name = re.compile(re.sub(r"[-_.]+", "[-_.]+", distribution) + r"-[^-]+\.dist-info\Z", re.IGNORECASE)
-    for pattern in ("lib/python*/site-packages", "lib/python*/dist-packages"):
-        for place in glob.glob(os.path.join(os.fsdecode(prefix), pattern)):
-            if any(name.match(entry) for entry in os.listdir(place)):
-                return True
-    return False
+    words = re.split(rb"[-_.]+", to_path(distribution))
+    name = re.compile(rb"[-_.]+".join(map(re.escape, words)) + rb"-[^-]+\.dist-info\Z", re.IGNORECASE)
+    return any(
+        name.match(entry)
+        for directory in (b"site-packages", b"dist-packages")
+        for place in _expanded(os.path.join(prefix, b"lib/python*", directory))
+        for entry in _names(place)
+    )
 
 
 def read_back(request: Request, host: int) -> dict[str, Any]:

@@ -102,6 +102,15 @@ def test_a_program_that_is_no_python(
     assert told in row.error
 
 
+def test_an_environment_whose_python_is_broken_is_suspected(session: AgentSession, tmp_path: Path) -> None:
+    """It may be the workload's, and what it would import is not known."""
+    for name, metadata in (("one", "Sample-1.0"), ("two", "sample_more-1.0"), ("three", "SAMPLE-2.0rc1")):
+        python = program(tmp_path / name / "bin/python3", "#!/bin/sh\nexit 1\n")
+        (tmp_path / name / f"lib/python3.99/site-packages/{metadata}.dist-info").mkdir(parents=True)
+        (row,) = ask(session, Setting(), interpreter=python).values()
+        assert (row.error, row.suspected) == ("exit code 1: no answer", name != "two")
+
+
 def test_an_absent_interpreter_and_an_absent_directory(
     session: AgentSession, python: Path, tmp_path: Path
 ) -> None:
