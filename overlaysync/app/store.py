@@ -20,10 +20,15 @@ def store(options: Options) -> ManifestStore:
 def last_record(
     options: Options, contact: Contact, manifest: Manifest | None, repository_root: str
 ) -> Manifest | None:
-    """The record that a new one follows: the target's own, or after a revert the newest of this host."""
+    """The record that a new one follows: the target's own, or after a revert the newest of this host.
+
+    None too where this host cannot keep records, which hinders nothing (see ``report.applied``).
+    """
     if manifest is not None:
         return manifest
-    return store(options).latest(repository_root, contact.identity.name)
+    with contextlib.suppress(UsageError):
+        return store(options).latest(repository_root, contact.identity.name)
+    return None
 
 
 def adopt(options: Options, manifest: Manifest | None, repository_root: str) -> None:
@@ -33,9 +38,9 @@ def adopt(options: Options, manifest: Manifest | None, repository_root: str) -> 
     """
     if manifest is None or manifest.repository.root != repository_root:
         return
-    records = store(options)
-    try:
-        records.load(manifest.id, repository_root)
-    except UsageError:
-        with contextlib.suppress(UsageError):
+    with contextlib.suppress(UsageError):
+        records = store(options)
+        try:
+            records.load(manifest.id, repository_root)
+        except UsageError:
             records.save(manifest)

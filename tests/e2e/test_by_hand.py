@@ -35,7 +35,7 @@ def test_what_was_put_back_by_hand_and_is_not_wanted_leaves_no_overlay(local: Lo
     put_back(local, overlaid(local))
     local.project.git("checkout", "--", ".")
     (local.project.path / NEW).unlink()
-    assert local.applied()["operations"] == []
+    assert [item["source"] for item in local.applied()["operations"]] == [ENGINE]
     assert local.ask("status")["details"]["overlay"] == []
     assert local.push()["outcome"] == "unchanged"
 
@@ -45,6 +45,19 @@ def test_what_was_put_back_by_hand_needs_no_revert_but_its_record_goes(local: Lo
     answer = local.ask("revert")
     assert (answer["exit_code"], answer["problems"]) == (0, [])
     assert local.ask("revert")["outcome"] == "unchanged"
+
+
+def test_bytecode_of_what_was_pushed_does_not_outlive_a_revert(local: LocalScenario) -> None:
+    """Unchecked bytecode is believed for ever, also beside an original that was put back by hand."""
+    before = overlaid(local)
+    compiling = "import py_compile; py_compile.compile({!r}, invalidation_mode=mode)"
+    mode = "mode = py_compile.PycInvalidationMode.UNCHECKED_HASH"
+    source = str(local.environment.site_packages / ENGINE)
+    local.environment.python(f"import py_compile; {mode}; {compiling.format(source)}")
+    put_back(local, before)
+    assert local.answer() == "generation 2: 1.0"
+    assert local.ask("revert")["exit_code"] == 0
+    assert local.answer() == "generation 1: 1.0"
 
 
 def test_what_was_changed_over_the_overlay_is_left_alone(local: LocalScenario) -> None:

@@ -1,0 +1,136 @@
+"""What a person sees on a terminal, in a pipe, and under locales that know few characters."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from tests.e2e.scenario import LocalScenario, check_manners
+
+GREEN, RED = "\x1b[32m", "\x1b[31m"
+PUSHED = "✓ applied: 1 file"
+
+
+class Seen(NamedTuple):
+    """What came out: on the terminal, and in the pipe where standard output was one."""
+
+    exit_code: int
+    terminal: str
+    pipe: str
+
+
+def on_a_terminal(
+    local: LocalScenario, *arguments: str, environment: Mapping[str, str], pipe: bool = False
+) -> Seen:
+    """Runs a command whose standard error, and unless ``pipe`` its standard output, is a terminal."""
+    line = [sys.executable, "-m", "overlaysync", "-C", str(local.project.path), *arguments]
+    leader, follower = pty.openpty()
+    try:
+        process = subprocess.Popen(
+            line,
+            stdin=follower,
+            stdout=subprocess.PIPE if pipe else follower,
+            stderr=follower,
+            env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "200", **environment},
+            start_new_session=True,
+        )
+        os.close(follower)
+        seen = b""
+        with suppress(OSError):  # EIO: the last process that had the terminal has ended
+            while piece := os.read(leader, 65536):
+                seen += piece
+        piped = process.stdout.read() if process.stdout is not None else b""
+        return Seen(process.wait(timeout=60), seen.decode(), piped.decode())
+    finally:
+        os.close(leader)
+
+
+def push(local: LocalScenario, **environment: str) -> Seen:
+    return on_a_terminal(local, "push", "--container", local.target, *local.options, environment=environment)
+
+
+def test_colour_on_a_terminal_and_none_where_it_is_not_wanted(local: LocalScenario) -> None:
+    local.edit_generation()
+    seen = push(local)
+    assert (seen.exit_code, f"{GREEN}✓" in seen.terminal) == (0, True)
+    for generation, environment in enumerate(({"NO_COLOR": "1"}, {"TERM": "dumb"}), 3):
+        local.edit_generation(generation)
+        seen = push(local, **environment)
+        assert seen.exit_code == 0
+        assert PUSHED in seen.terminal
+        assert "\x1b" not in seen.terminal
+    local.edit_generation(5)
+    result = local("push")  # checks that a pipe gets neither colour nor anything else of a terminal
+    assert PUSHED in result.stdout
+
+
+def test_a_refusal_on_a_terminal(local: LocalScenario) -> None:
+    local.project.write("csrc/kernel.c", "int kernel;\n")
+    seen = push(local)
+    assert seen.exit_code == 3
+    assert f"{RED}native-change" in seen.terminal
+    seen = on_a_terminal(local, "push", "--container", "local:/nowhere", environment={})
+    assert seen.exit_code == 7
+    assert f"{RED}✗" in seen.terminal
+
+
+def test_progress_only_where_there_is_something_to_wait_for(local: LocalScenario) -> None:
+    """On standard error, so that standard output can be a pipe; nothing of it stays on the screen."""
+    hook = local.environment.site_packages / "sitecustomize.py"
+    hook.write_text("import time; time.sleep(1)\n")
+    line = ("status", "--json", "--container", local.target, *local.options)
+    seen = on_a_terminal(local, *line, environment={}, pipe=True)
+    assert seen.exit_code == 0
+    assert "finding the interpreter" in seen.terminal
+    assert seen.pipe.startswith('{"') or '"schema"' in seen.pipe
+    assert "\x1b" not in seen.pipe
+    seen = on_a_terminal(local, *line, environment={"NO_COLOR": "1"}, pipe=True)
+    assert seen.terminal == ""
+    hook.unlink()
+    assert local("status").stderr == ""
+
+
+def test_locales_that_lack_our_characters(local: LocalScenario) -> None:
+    local.project.write("sample_pkg/data/ü.json", "{}\n")
+    for environment in (
+        {"LC_ALL": "POSIX"},
+        {"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+        {"PYTHONIOENCODING": "ascii"},
+        {"PYTHONIOENCODING": "latin-1"},
+    ):
+        line = ("-C", str(local.project.path), "status", "--container", local.target, *local.options)
+        done = subprocess.run(
+            [sys.executable, "-m", "overlaysync", *line],
+            env={**os.environ, **environment},
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert b"sample_pkg/data/" in done.stdout
+    assert local.applied()["operations"][0]["source"] == "sample_pkg/data/ü.json"
+
+
+def test_a_reader_that_leaves_early(local: LocalScenario) -> None:
+    """``overlaysync status | head -1``."""
+    line = ("-C", str(local.project.path), "status", "--container", local.target, *local.options)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "overlaysync", *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    said = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(timeout=60), said) == (0, b"")
+
+
+def test_help_reaches_everybody(local: LocalScenario) -> None:
+    for arguments in ((), ("--help",), ("push", "--help"), ("manifest", "show", "-h")):
+        result = check_manners(local.cli(*arguments))
+        assert "Usage: overlaysync" in result.stdout + result.stderr
+        assert "Example: overlaysync" in result.stdout + result.stderr
