@@ -104,7 +104,8 @@ def _describe(pid: int, root: bytes | None, boot: int) -> dict[str, Any] | None:
     environment = _environment(place)
     if executable is not None and executable.endswith(DELETED):
         executable = executable[: -len(DELETED)]  # its file was replaced while it ran
-    launched = _launched_as(command, executable, environment, _link(place + b"cwd"))
+    directory = _link(place + b"cwd")
+    launched = _launched_as(command, executable, environment, directory)
     return {
         "pid": pid,
         "uid": _uid(place),
@@ -116,7 +117,7 @@ def _describe(pid: int, root: bytes | None, boot: int) -> dict[str, Any] | None:
         "launched_as": None if launched is None else to_text(launched),
         "prefix": None if launched is None else to_text(prefix_of(launched)),
         "base_prefix": None if launched is None else _base_prefix(launched),
-        "python_path": None if environment is None else _python_path(environment),
+        "python_path": None if environment is None else _python_path(environment, directory),
         "mapped": [to_text(path) for path in mapped],
     }
 
@@ -245,9 +246,10 @@ def _base_prefix(launched: bytes) -> str | None:
     return to_text(os.path.dirname(os.path.dirname(os.path.realpath(launched))))
 
 
-def _python_path(environment: dict[bytes, bytes]) -> list[str]:
+def _python_path(environment: dict[bytes, bytes], directory: bytes | None) -> list[str]:
+    """``PYTHONPATH`` with links resolved; relative entries are below the process's own directory."""
     entries = environment.get(b"PYTHONPATH", b"").split(b":")
-    return [to_text(os.path.realpath(entry)) for entry in entries if entry]
+    return [to_text(os.path.realpath(os.path.join(directory or b"/", entry))) for entry in entries if entry]
 
 
 def _mapped(maps: bytes | None, root: bytes | None) -> list[bytes]:
