@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from overlaysync.core.mapping import Shipped
 from overlaysync.core.patterns import quoted_pattern
 from overlaysync.core.planning import Desired
-from overlaysync.core.shipping import ShippingRule, Ships
+from overlaysync.core.shipping import Shipping, ShippingRule, Ships
 from overlaysync.model.classified import ChangeClass, ClassifiedChange
 from overlaysync.model.problem import Problem
 from overlaysync.model.target import InstalledPath
@@ -108,11 +108,9 @@ class Selector:
         if item.note and change.kind is ChangeKind.MODIFIED:
             cause += f" ({item.note})"
         if change.head is None or destination is None:
-            if change.head is not None:
-                return self._unshipped(path)
-            shipping = self._rule.judge(path)
-            if shipping.ships is not Ships.YES or shipping.destination is None:
-                return self._not_shipping(path, shipping.ships, shipping.reason)
+            shipping = self._rule.judge(path) if change.head is None else None
+            if shipping is None or shipping.ships is not Ships.YES or shipping.destination is None:
+                return self._without_place(item, shipping)
             destination = shipping.destination
             cause += f": {shipping.reason}"
         elif change.content is None and (reason := self._rule.unmakes_package(path)) is not None:
@@ -135,10 +133,16 @@ class Selector:
             problems=item.problems,
         )
 
-    def _not_shipping(self, path: RepoPath, ships: Ships, reason: str) -> Selection:
-        if ships is Ships.NO:
+    def _without_place(self, item: ClassifiedChange, shipping: Shipping | None) -> Selection:
+        """What is not installed, or not for certain. ``shipping`` is the answer for a new file."""
+        path = item.change.path
+        if item.change_class is ChangeClass.JIT and not path.endswith(".py"):
+            return Selection(problems=item.problems)  # no run time can compile it, so it is a build's input
+        if shipping is None:
+            return self._unshipped(path)
+        if shipping.ships is Ships.NO:
             return Selection(not_packaged=(path,))
-        message = f"whether a build would ship {path} is not proven: {reason}"
+        message = f"whether a build would ship {path} is not proven: {shipping.reason}"
         next_step = f"settle it: ships = [{quoted_pattern(path)}] or not-shipped"
         problem = Problem("unproven-shipping", message, next_step, path)
         return Selection(problems=(problem,)) if path.endswith(".py") else Selection(left_out=(problem,))

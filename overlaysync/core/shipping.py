@@ -64,10 +64,11 @@ class ShippingRule:
             if destination is None:
                 return Shipping(Ships.UNPROVEN, "no directory above it ships, so its place is unknown")
             return Shipping(Ships.YES, "ships in the configuration", destination)
-        if (package := self._whole(path)) is not None:
+        shipping = self._python(path) if path.endswith(".py") else self._data(path)
+        if shipping.ships is Ships.UNPROVEN and (package := self._whole(path)) is not None:
             known = self._around.below(package)
             return self._placed(path, package, known, f"the backend ships all of {package}")
-        return self._python(path) if path.endswith(".py") else self._data(path)
+        return shipping
 
     def unmakes_package(self, path: RepoPath) -> str | None:
         """Why the removal of a path that ships may take more out of a build; None where it cannot."""

@@ -30,7 +30,7 @@ def rule(
     }
     shipping = [path for path in tree if path.startswith("src/") and path not in set(left_out)]
     files = [
-        InstalledFile(path=InstalledPath(path[4:]), kind=FileKind.FILE, blob=tree[path].oid)
+        InstalledFile(path=InstalledPath(path[4:]), kind=FileKind.FILE, blob=tree[path].oid, size=1)
         for path in shipping
     ]
     present = (tree.keys() | set(added)) - set(removed)
@@ -90,6 +90,20 @@ def test_a_backend_that_ships_all_is_believed_only_where_head_agrees() -> None:
     left_out = rule(tracked, left_out=["src/pkg/notes.md"], whole_packages=True)
     assert left_out.judge(new).ships is Ships.UNPROVEN
     assert rule(tracked, whole_packages=True).judge(new).ships is Ships.YES
+
+
+def test_what_lies_beside_decides_before_the_backend_does() -> None:
+    """As where a build installs headers and modules of one directory in two."""
+    tracked = ("src/pkg/__init__.py", "src/pkg/a.h", "setup.py")
+    tree = {RepoPath(path): TreeEntry(MODE_FILE, ObjectId(f"{n:040x}")) for n, path in enumerate(tracked)}
+    places = {"src/pkg/__init__.py": "pkg/__init__.py", "src/pkg/a.h": "pkg/include/a.h"}
+    files = [
+        InstalledFile(path=InstalledPath(place), kind=FileKind.FILE, blob=tree[RepoPath(path)].oid, size=1)
+        for path, place in places.items()
+    ]
+    both = ShippingRule(tree, prove(tree, files), tree.keys(), whole_packages=True)
+    assert of(both.judge(RepoPath("src/pkg/b.h"))) == (Ships.YES, "pkg/include/b.h")
+    assert both.judge(RepoPath("src/pkg/b.json")).ships is Ships.UNPROVEN
 
 
 def test_a_module_without_its_package() -> None:

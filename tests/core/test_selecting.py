@@ -177,3 +177,12 @@ def test_sources_keep_what_a_plan_needs() -> None:
     (item,) = selected(judged("src/pkg/a.py", "A = 1", "A = 2")).desired
     assert (item.source, item.cause) == (RepoPath("src/pkg/a.py"), "modified")
     assert item.head and item.sha256 and item.blob and item.size
+
+
+@pytest.mark.parametrize(("before", "after"), [("a", "b"), (None, "a"), ("a", None)])
+def test_device_source_beside_modules_that_no_wheel_holds_is_a_build_s_input(
+    before: str | None, after: str | None
+) -> None:
+    head = HEAD | ({} if before is None else {"src/pkg/kernel.cu": before})
+    change = judged("src/pkg/kernel.cu", before, after)
+    assert summary(selected(change, head=head)) == ["src/pkg/kernel.cu: jit-input"]
