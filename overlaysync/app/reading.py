@@ -12,6 +12,7 @@ from overlaysync.app.options import Options, Stage
 from overlaysync.app.records import overlay_of, read_manifest
 from overlaysync.app.store import adopt
 from overlaysync.core import workload
+from overlaysync.core.backends import unread_by_backend
 from overlaysync.core.classify import DEFAULT_NOT_BUILT, classify, classify_set, needs_content
 from overlaysync.core.evidence import image_commit
 from overlaysync.errors import WorkloadError, WorktreeChangedError
@@ -49,7 +50,10 @@ def read(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -
     """Takes the lock in the target. Raises BaselineError, TargetError, LockedError, OverlayDamagedError."""
     stage("reading the worktree")
     snapshot = worktree.snapshot()
-    classified, unstable = _classify(snapshot, worktree, not_built(contact))
+    entry = snapshot.tree.get(RepoPath("pyproject.toml"))
+    pyproject = worktree.blob(entry.oid) if entry is not None and entry.is_file else None
+    unread = (*not_built(contact), *unread_by_backend(pyproject))
+    classified, unstable = _classify(snapshot, worktree, unread)
     stage("reading the target")
     inventory = contact.open(snapshot.repository.object_format)
     manifest = read_manifest(inventory)
@@ -61,7 +65,6 @@ def read(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -
     if commit in known and commit is not None and tree is None:
         tree = worktree.tree(commit)
     own = inventory.metadata + "/"
-    pyproject = snapshot.tree.get(RepoPath("pyproject.toml"))
     return Reading(
         snapshot=structs.replace(snapshot, problems=(*snapshot.problems, *unstable)),
         classified=classified,
@@ -73,7 +76,7 @@ def read(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -
         evidence=gathered,
         known=known,
         image_tree=tree,
-        pyproject=worktree.blob(pyproject.oid) if pyproject is not None and pyproject.is_file else None,
+        pyproject=pyproject,
     )
 
 

@@ -33,15 +33,29 @@ def ships_whole_packages(pyproject: bytes | None) -> bool:
     Args:
         pyproject: HEAD's ``pyproject.toml``; None where there is none, which means setuptools.
     """
-    try:
-        tables = tomli.loads((pyproject or b"").decode("utf-8"))
-    except (tomli.TOMLDecodeError, UnicodeDecodeError, RecursionError):
-        return False
-    backend = _at(tables, ("build-system", "build-backend"))
-    if not isinstance(backend, str) or _at(tables, ("build-system", "backend-path")) is not None:
-        return False
-    selections = _SELECTIONS.get(backend)
+    tables = _load(pyproject)
+    selections = _SELECTIONS.get(_backend(tables) or "")
     return selections is not None and all(_at(tables, keys) is None for keys in selections)
+
+
+def unread_by_backend(pyproject: bytes | None) -> tuple[str, ...]:
+    """Gitignore patterns of build files that are for another backend than HEAD's ``pyproject.toml`` names."""
+    others = _backend(_load(pyproject)) in (*_SELECTIONS, "mesonpy")
+    return ("/MANIFEST.in",) if others else ()
+
+
+def _load(pyproject: bytes | None) -> Any:
+    try:
+        return tomli.loads((pyproject or b"").decode("utf-8"))
+    except (tomli.TOMLDecodeError, UnicodeDecodeError, RecursionError):
+        return {}  # the file is refused where it changes; unchanged, nothing is known from it
+
+
+def _backend(tables: Any) -> str | None:
+    """The backend of the package index that builds; None for one of the repository's own."""
+    name = _at(tables, ("build-system", "build-backend"))
+    in_tree = _at(tables, ("build-system", "backend-path")) is not None
+    return name if isinstance(name, str) and not in_tree else None
 
 
 def _at(tables: Any, keys: tuple[str, ...]) -> Any:

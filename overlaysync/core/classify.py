@@ -38,8 +38,10 @@ DEFAULT_NOT_BUILT = (
     "/.gitlab/",
     "/.circleci/",
     "/.buildkite/",
+    "/Makefile",
 )
-"""Gitignore patterns of what builds do not read. They are anchored: ``pkg/tests/`` is a package's own."""
+"""Gitignore patterns of what builds do not read. They are anchored: ``pkg/tests/`` is a package's own, and
+``csrc/Makefile`` may compile, where that of the root holds a developer's commands."""
 
 _CLASSES = {
     PathKind.PYTHON: ChangeClass.PYTHON,
@@ -92,7 +94,7 @@ def classify(
     other_type = _other_type(change)
     overlayable = kind in (PathKind.PYTHON, PathKind.DATA) and not other_type
     if not overlayable and _patterns(tuple(not_built)).match_file(change.path):
-        return ClassifiedChange(change, ChangeClass.OUTSIDE, note="below a directory that no build reads")
+        return ClassifiedChange(change, ChangeClass.OUTSIDE, note="no build reads it")
     if other_type:
         change_class, finding = other_type
         return ClassifiedChange(change, change_class, (as_problem(finding, change),))

@@ -169,7 +169,8 @@ def _without_lower_bounds(value: Any) -> set[str] | None:
         if canonicalize_name(requirement.name) in _PACKAGING_TOOLS:
             kept = [str(bound) for bound in requirement.specifier if bound.operator != ">="]
             requirement.specifier = SpecifierSet(",".join(kept))
-        found.add(str(requirement))
+        if requirement.name != "wheel":  # setuptools brings what it needs of it
+            found.add(str(requirement))
     return found
 
 

@@ -67,6 +67,7 @@ def test_native_sources_are_refused_whatever_happened_to_them(kind: ChangeKind) 
 
 NOT_BUILT = [
     "docs/requirements.txt",
+    "Makefile",
     "docs/Makefile",
     "tests/native/kernel.cu",
     "examples/serving/pyproject.toml",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from overlaysync.core.backends import ships_whole_packages
+from overlaysync.core.backends import ships_whole_packages, unread_by_backend
 from overlaysync.core.mapping import prove
 from overlaysync.core.shipping import Shipping, ShippingRule, Ships
 from overlaysync.model.target import FileKind, InstalledFile, InstalledPath
@@ -172,3 +172,11 @@ def test_backends_that_ship_whole_packages(name: str) -> None:
 )
 def test_backends_that_select(pyproject: bytes | None) -> None:
     assert not ships_whole_packages(pyproject)
+
+
+def test_build_files_for_another_backend_are_not_read() -> None:
+    assert unread_by_backend(backend("hatchling.build")) == ("/MANIFEST.in",)
+    assert unread_by_backend(backend("mesonpy")) == ("/MANIFEST.in",)
+    assert unread_by_backend(backend("setuptools.build_meta")) == ()
+    assert unread_by_backend(backend("hatchling.build", 'backend-path = ["."]\n')) == ()
+    assert unread_by_backend(None) == ()
