@@ -61,9 +61,15 @@ def doctor(options: Options, stage: Stage) -> Result:
                 {"name": item.name, "well": item.remedy is None, "found": item.found, "remedy": item.remedy}
                 for item in checks
             ],
-            "sentence": f"{len(missing)} things are missing" if missing else "nothing is missing",
+            "sentence": _sentence(len(missing)),
         },
     )
+
+
+def _sentence(missing: int) -> str:
+    if not missing:
+        return "nothing is missing"
+    return f"{missing} thing{' is' if missing == 1 else 's are'} missing or in the way"
 
 
 def _python() -> Check:

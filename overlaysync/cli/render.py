@@ -146,8 +146,9 @@ def _outcome(result: Result, terminal: Terminal) -> None:
     files = f"{count} file{'' if count == 1 else 's'}"
     milliseconds = result.timings_ms.get("total", 0.0)
     took = f" · {milliseconds / 1000:.2f} s" if milliseconds else ""
+    done = "reverted" if result.command == "revert" else "applied"
     sentences = {
-        "applied": ("✓", "good", f"applied: {files}, read back; what Python imports is proven{took}"),
+        "applied": ("✓", "good", f"{done}: {files}, read back; what Python imports is proven{took}"),
         "unchanged": ("✓", "good", f"nothing to do{took}"),
         "planned": ("•", "warn", f"planned: {files}; nothing was written"),
         "refused": ("✗", "bad", f"refused: nothing was written (exit {result.exit_code})"),
