@@ -215,4 +215,32 @@ def take(tree: Tree, metadata: bytes, object_format: str) -> dict[str, Any]:
         row = look(tree, to_path(path), object_format)
         row.update(recorded=True, record_sha256=record_sha256)
         files.append(row)
-    return {"record_sha256": digest, "files": files, "outside": outside, "mounts": mounts(tree.root)}
+    return {
+        "record_sha256": digest,
+        "files": files,
+        "strays": [to_text(path) for path in strays(tree, {to_path(path) for path in recorded})],
+        "outside": outside,
+        "mounts": mounts(tree.root),
+    }
+
+
+def strays(tree: Tree, recorded: set[bytes]) -> list[bytes]:
+    """What RECORD does not list and would be imported in place of a module that it lists.
+
+    A package directory comes before a module of its name, and an extension module before a source.
+    """
+    stems: dict[bytes, set[bytes]] = {}
+    for path in recorded:
+        directory, name = split(path)
+        if name.endswith(b".py"):
+            stems.setdefault(directory, set()).add(name[:-3])
+    found = []
+    for directory, known in sorted(stems.items()):
+        for name in tree.names(directory):
+            path = join(directory, name)
+            if path in recorded or name.partition(b".")[0] not in known:
+                continue
+            package = name in known and tree.status(join(path, b"__init__.py")) is not None
+            if package or name.endswith(b".so"):
+                found.append(path)
+    return found

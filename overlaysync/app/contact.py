@@ -137,7 +137,7 @@ def _interpreter(
         running = session.processes(None, ()) or []
         hints += [process.launched_as for process in running if process.launched_as is not None]
     asked = session.interpreters(name, setting, interpreter=explicit, hints=hints)
-    if any(item.error for item in asked):  # maybe only for want of time, or ended while others started
+    if any(item.error and "in time" not in item.error for item in asked):  # it may have ended by chance
         asked = session.interpreters(name, setting, interpreter=explicit, hints=hints)
     holders = choose(asked)
     doubtful = [item for item in asked if item.error is not None and item.suspected]

@@ -48,9 +48,8 @@ def push(options: Options, stage: Stage, *, dry_run: bool = False) -> Result:
 def _unchanged(target: Contact, situation: Situation, stages: Stages) -> Result:
     """Nothing to do is proven like something done."""
     stages("reading back")
-    object_format = situation.reading.snapshot.repository.object_format
     expected = expected_after(situation.plan, situation.reading.overlay)
-    proof = read_back(target, situation.reading.inventory.root, expected, object_format)
+    proof = read_back(target, situation.reading.inventory, expected)
     timings = stages.milliseconds()
     if proof.problems:
         code = exit_code(proof.problems)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from msgspec import Struct
 
 from overlaysync.app.contact import Contact
-from overlaysync.core.modules import judge_absent, judge_present, module_name
+from overlaysync.core.modules import judge_absent, judge_place, judge_present, module_name
 from overlaysync.core.planning import PUT_BACK
 from overlaysync.model.problem import Problem
-from overlaysync.model.target import FileKind, InstalledFile, InstalledPath, Resolution
+from overlaysync.model.target import FileKind, InstalledFile, InstalledPath, Inventory, Resolution
 from overlaysync.model.worktree import Sha256
 
 
@@ -23,25 +23,39 @@ class ReadBack(Struct, frozen=True):
 
 
 def read_back(
-    contact: Contact, root: str, expected: Mapping[InstalledPath, Sha256 | None], object_format: str
+    contact: Contact,
+    inventory: Inventory,
+    expected: Mapping[InstalledPath, Sha256 | None],
+    restored: Collection[InstalledPath] = (),
 ) -> ReadBack:
-    """Compares the target with ``expected``: digest by destination, None for no file."""
+    """Compares the target with ``expected``: digest by destination, None for no file.
+
+    Of ``restored`` originals the bytes and the place are the proof: whether they compile, and with which
+    bytecode they came, is the image's own.
+    """
     if not expected:
         return ReadBack()
-    files = contact.session.look(sorted(expected), object_format=object_format)
+    root = inventory.root
+    files = contact.session.look(sorted(expected), object_format="sha1")
     problems = [
         problem
         for path, file in files.items()
         if (problem := _judge_bytes(file, f"{root}/{path}", expected[path])) is not None
     ]
-    imports, import_problems = _prove_imports(contact, root, expected)
+    imports, import_problems = _prove_imports(contact, inventory, expected, restored)
     return ReadBack(tuple(files.values()), imports, (*problems, *import_problems))
 
 
 def _prove_imports(
-    contact: Contact, root: str, expected: Mapping[InstalledPath, Sha256 | None]
+    contact: Contact,
+    inventory: Inventory,
+    expected: Mapping[InstalledPath, Sha256 | None],
+    restored: Collection[InstalledPath],
 ) -> tuple[tuple[Resolution, ...], tuple[Problem, ...]]:
     """By a fresh interpreter, as the workload's user: modules resolve there, data can be read."""
+    root = inventory.root
+    recorded = {file.path for file in inventory.files}
+    ours = {f"{root}/{path}" for path in recorded | set(expected) if expected.get(path, "") is not None}
     modules = {path: name for path in sorted(expected) if (name := module_name(path)) is not None}
     data = [
         f"{root}/{path}" for path in sorted(expected) if path not in modules and expected[path] is not None
@@ -52,9 +66,10 @@ def _prove_imports(
     problems = []
     for (path, _), resolution in zip(modules.items(), answers, strict=True):
         if expected[path] is None:
-            problem = judge_absent(resolution, f"{root}/{path}", path)
+            problem = judge_absent(resolution, f"{root}/{path}", ours, path)
         else:
-            problem = judge_present(resolution, f"{root}/{path}", path)
+            judge = judge_place if path in restored else judge_present
+            problem = judge(resolution, f"{root}/{path}", path)
         if problem is not None:
             problems.append(problem)
     for file, reason in unreadable:

@@ -13,6 +13,7 @@ from overlaysync.app.records import Cause, Task, overlay_of, read_manifest
 from overlaysync.app.report import about, applied, operations_of, problems_of, target_of
 from overlaysync.app.timing import Stages
 from overlaysync.app.transact import carry_out
+from overlaysync.app.verify import lost_record
 from overlaysync.core import workload
 from overlaysync.core.planning import plan_revert
 from overlaysync.model.manifest import Manifest
@@ -34,6 +35,10 @@ def revert(options: Options, stage: Stage, *, dry_run: bool = False) -> Result:
         manifest = read_manifest(inventory)
         if manifest is None:
             result = _result(target, inventory, Plan(), None, stages)
+            lost = lost_record(options, target, None)
+            if lost:
+                code = exit_code(lost)
+                return structs.replace(result, outcome="refused", exit_code=code, problems=problems_of(lost))
             details = {**result.details, "sentence": "there is no overlay to revert"}
             return structs.replace(result, outcome="unchanged", details=details)
         plan, files, problems = _plan(target, inventory, manifest)

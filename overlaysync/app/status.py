@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from overlaysync.app.contact import contact
+from msgspec import structs
+
+from overlaysync.app.contact import Contact, contact
 from overlaysync.app.options import Options, Stage
+from overlaysync.app.read_back import read_back
 from overlaysync.app.report import Outcome, result_of
-from overlaysync.app.survey import survey
+from overlaysync.app.survey import Situation, survey
 from overlaysync.app.timing import Stages
+from overlaysync.app.transact import expected_after
 from overlaysync.model.result import Result
 from overlaysync.state.directories import cache_directory
 from overlaysync.worktree.worktree import open_worktree
@@ -25,9 +29,19 @@ def status(options: Options, stage: Stage, *, check: bool = False) -> Result:
         open_worktree(options.worktree, cache_directory()) as worktree,
         contact(options, stages) as target,
     ):
-        situation = survey(target, worktree, options, stages)
+        situation = _read_back(target, survey(target, worktree, options, stages), stages)
         pending = bool(situation.plan.operations or situation.problems)
         found = any(problem.kind.exit_code in FINDINGS for problem in situation.problems)
         outcome: Outcome = "planned" if pending else "unchanged"
         code = 1 if found or (check and pending) else 0
         return result_of("status", outcome, code, target, situation, stages.milliseconds())
+
+
+def _read_back(target: Contact, situation: Situation, stages: Stages) -> Situation:
+    """With nothing to do, what is there is proven as a push would: "nothing to do" is no guess."""
+    if situation.plan.operations or not situation.plan.overlay:
+        return situation
+    stages("reading back")
+    expected = expected_after(situation.plan, situation.reading.overlay)
+    proof = read_back(target, situation.reading.inventory, expected)
+    return structs.replace(situation, problems=(*situation.problems, *proof.problems))

@@ -15,13 +15,13 @@ from overlaysync.core.backends import ships_whole_packages
 from overlaysync.core.evidence import image_commit, judge, judge_overlay
 from overlaysync.core.mapping import Shipped, prove
 from overlaysync.core.planning import make_plan
-from overlaysync.core.selecting import Selection, Selector, judge_plausible
+from overlaysync.core.selecting import Selection, Selector, judge_plausible, unrecorded_problem
 from overlaysync.core.shipping import ShippingRule
 from overlaysync.model.evidence import Baseline
 from overlaysync.model.manifest import Acknowledgement
 from overlaysync.model.plan import Plan
 from overlaysync.model.problem import Problem
-from overlaysync.model.target import InstalledFile, InstalledPath
+from overlaysync.model.target import FileKind, InstalledFile, InstalledPath
 from overlaysync.model.worktree import RepoPath, Snapshot, TreeEntry
 from overlaysync.worktree.worktree import Worktree
 
@@ -136,21 +136,30 @@ def _judge_identity(reading: Reading, baseline: Baseline) -> list[Problem]:
 
 def _judge_content(reading: Reading, baseline: Baseline, selection: Selection) -> Sequence[Problem]:
     touched = {item.source: item.sha256 for item in selection.desired}
-    return drift.judge(baseline.content, reading.files, touched, reading.overlay)
+    return (
+        *drift.judge(baseline.content, reading.files, touched, reading.overlay),
+        *drift.judge_strays(reading.inventory.strays, reading.overlay),
+    )
 
 
 def _plan(
     contact: Contact, reading: Reading, selection: Selection
 ) -> tuple[Plan, dict[InstalledPath, InstalledFile], tuple[Problem, ...]]:
+    unrecorded = {place: path for path, place in selection.unrecorded}
     files = contact.session.look(
-        sorted({item.destination for item in selection.desired} | set(reading.overlay)),
+        sorted({item.destination for item in selection.desired} | set(reading.overlay) | set(unrecorded)),
         object_format=reading.snapshot.repository.object_format,
         suffixes=contact.interpreter.extension_suffixes,
         writable=True,
     )
     inventory = reading.inventory
     plan, problems = make_plan(selection.desired, files, reading.overlay, inventory.mounts, inventory.root)
-    return plan, files, problems
+    standing = [
+        unrecorded_problem(path, place)
+        for place, path in unrecorded.items()
+        if files[place].kind is not FileKind.MISSING
+    ]
+    return plan, files, (*problems, *standing)
 
 
 def _judge_places(contact: Contact, plan: Plan, root: str) -> list[Problem]:

@@ -51,12 +51,9 @@ def carry_out(
         prefix = contact.interpreter.pycache_prefix
         done = session.apply([prefix] if prefix is not None else [], contact.interpreter.search_path)
         stages("reading back")
-        proof = read_back(
-            contact,
-            task.inventory.root,
-            expected_after(plan, overlay_of(task.previous)),
-            task.cause.repository.object_format,
-        )
+        restored = {item.destination for item in plan.operations if item.restores}
+        expected = expected_after(plan, overlay_of(task.previous))
+        proof = read_back(contact, task.inventory, expected, restored)
         _refuse(proof)
         refuse_workload(contact, task.inventory)
     except AgentLostError:

@@ -16,7 +16,7 @@ from overlaysync.core import companions, drift, modules, workload
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.problem import Problem
 from overlaysync.model.result import Result
-from overlaysync.model.target import UNKNOWN, Inventory
+from overlaysync.model.target import UNKNOWN, InstalledPath, Inventory
 
 
 def verify(options: Options, stage: Stage) -> Result:
@@ -33,14 +33,16 @@ def verify(options: Options, stage: Stage) -> Result:
         running = find_workload(target, inventory)
         stages("reading back")
         expected = {path: item.installed_sha256 for path, item in overlay.items()}
-        proof = read_back(target, inventory.root, expected, "sha1")
+        proof = read_back(target, inventory, expected)
         findings = [
             *proof.problems,
             *modules.judge_installation(target.interpreter, target.distribution, target.name),
             *companions.judge(target.distribution, target.interpreter, manifest),
+            *_judge_originals(target, manifest),
+            *drift.judge_strays(inventory.strays, overlay),
             *drift.as_recorded(inventory.files, overlay),
             *_judge_processes(running, inventory),
-            *_lost_record(options, target, manifest),
+            *lost_record(options, target, manifest),
         ]
         result = _result(target, inventory, manifest, findings, stages)
         imports = {item.module: item.origin for item in proof.imports}
@@ -50,13 +52,33 @@ def verify(options: Options, stage: Stage) -> Result:
         )
 
 
+def _judge_originals(target: Contact, manifest: Manifest | None) -> list[Problem]:
+    """Whether the originals that a revert would bring back are kept as they were."""
+    kept = {
+        InstalledPath(f".overlaysync/{target.name}/originals/{item.destination}"): item
+        for item in (manifest.overlay if manifest is not None else ())
+        if item.original_sha256 is not None
+    }
+    files = target.session.look(list(kept), object_format="sha1") if kept else {}
+    return [
+        Problem(
+            "overlay-damaged",
+            f"the kept original of {item.destination} is missing or damaged, so it cannot be put back",
+            "re-create the target from its image",
+            item.destination,
+        )
+        for path, item in kept.items()
+        if files[path].sha256 != item.original_sha256
+    ]
+
+
 def _judge_processes(running: workload.Workload, inventory: Inventory) -> list[Problem]:
     if inventory.recorded_at is None:
         return []
     return workload.judge_stale(running, inventory.recorded_at) if running.known else workload.judge(running)
 
 
-def _lost_record(options: Options, target: Contact, manifest: Manifest | None) -> list[Problem]:
+def lost_record(options: Options, target: Contact, manifest: Manifest | None) -> list[Problem]:
     """Whether the overlay that this host recorded last is the one that is there."""
     here, name = target.identity.container_id, target.identity.name
     root = str(find_root(options.worktree).resolve())

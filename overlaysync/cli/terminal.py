@@ -79,8 +79,10 @@ class Terminal:
         try:
             yield
             sys.stdout.flush()
-        except BrokenPipeError:
+        except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if not isinstance(error, BrokenPipeError):
+                print(f"✗ the answer could not be written: {error.strerror}", file=sys.stderr)
 
     @contextmanager
     def progress(self) -> Iterator[_Progress]:

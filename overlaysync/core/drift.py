@@ -86,6 +86,23 @@ def as_recorded(
     return tuple(_not_as_recorded(file) for file in files if _altered(file, overlay))
 
 
+def judge_strays(
+    strays: Sequence[InstalledPath], overlay: Mapping[InstalledPath, Placement]
+) -> tuple[Problem, ...]:
+    """What stands before a module of the distribution, and is neither recorded nor ours."""
+    ours = [path for path, item in overlay.items() if item.installed_sha256 is not None]
+    return tuple(
+        Problem(
+            "drift",
+            f"{stray} is not of the distribution, and is imported in place of its module",
+            _remedy("drift"),
+            stray,
+        )
+        for stray in strays
+        if not any(path == stray or path.startswith(stray + "/") for path in ours)
+    )
+
+
 def _judge_difference(
     item: Difference, touched: Mapping[RepoPath, Sha256 | None], placement: Placement | None
 ) -> Problem:

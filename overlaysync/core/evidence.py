@@ -15,7 +15,7 @@ FULL_ID = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
 """An object id of git: 40 hex digits (sha1) or 64 (sha256). Abbreviations depend on the clone."""
 
 
-SHOWN = ("label", "pep610", "given")
+SHOWN = ("label", "given")
 """Kinds whose value may be shown whatever it is: everybody who has the image, or typed it, knows it."""
 
 HINT = re.compile(r"(?:[0-9a-f]{4,40}|v?\d+(?:\.\d+){1,3})\Z")

@@ -154,10 +154,11 @@ def matched(dotted: Dotted, known: frozenset[Dotted]) -> bool:
 
     Re-exports are common (``vllm.triton_utils.triton.jit``), so a known name may start anywhere.
     """
+    longest = max(map(len, known), default=0)
     return any(
-        dotted[start:end] in known
+        dotted[start : start + length] in known
         for start in range(len(dotted))
-        for end in range(start + 1, len(dotted) + 1)
+        for length in range(1, longest + 1)
     )
 
 

@@ -71,17 +71,18 @@ def judge_free(resolution: Resolution, gone: Collection[str], path: str) -> Prob
     return Problem("shadowed", message, UNSHADOW, path)
 
 
-def judge_absent(resolution: Resolution, gone: str, path: str) -> Problem | None:
+def judge_absent(resolution: Resolution, gone: str, ours: Collection[str], path: str) -> Problem | None:
     """A removed module must not be found any more, but as a package that was a module, or the reverse.
 
-    ``gone`` is the removed file, absolute in the target.
+    ``gone`` is the removed file, ``ours`` are the files that the distribution and its overlay hold; absolute
+    in the target.
     """
     package = "/__init__.py"
     other = gone.removesuffix(package) + ".py" if gone.endswith(package) else gone[: -len(".py")] + package
     if resolution.error is not None:
         message = f"whether {resolution.module} is gone cannot be told: {resolution.error}"
         return Problem("not-importable", message, COMPARE_PATHS, path)
-    if resolution.origin in (None, other):
+    if resolution.origin is None or (resolution.origin == other and other in ours):
         return None
     message = f"{resolution.module} is removed, but is still imported from {resolution.origin}"
     return Problem("shadowed", message, "remove what stands there, or rebuild the image", path)

@@ -27,14 +27,23 @@ FEW = 20
 """So many removals are ordinary work, whatever share of the package they are."""
 
 
+IN_PACKAGES = ("lfs-pointer", "git-filter", "case-collision", "submodule-change")
+"""Problems of reading that say nothing of a path outside of packages."""
+
+
 class Selection(Struct, frozen=True):
-    """The changes, sorted out. ``left_out`` holds unproven data: reported, never created."""
+    """The changes, sorted out.
+
+    ``left_out`` holds unproven data: reported, never created. ``unrecorded``: tracked modules that do not
+    ship by RECORD, with the place where they would be if they did; nothing may stand there.
+    """
 
     desired: tuple[Desired, ...] = ()
     problems: tuple[Problem, ...] = ()
     not_packaged: tuple[RepoPath, ...] = ()
     left_out: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
+    unrecorded: tuple[tuple[RepoPath, InstalledPath], ...] = ()
 
 
 class Selector:
@@ -65,13 +74,14 @@ class Selector:
     def select(self, classified: Sequence[ClassifiedChange], unreadable: Sequence[Problem]) -> Selection:
         """``unreadable``: problems that reading the worktree met, for paths that may not be packaged."""
         parts = [self._sort(item) for item in classified]
-        kept = [item for item in unreadable if item.path is None or self._matters(RepoPath(item.path))]
+        kept = [item for item in unreadable if self._matters(item)]
         desired = tuple(item for part in parts for item in part.desired)
         return Selection(
             desired=desired,
             problems=(*kept, *(item for part in parts for item in part.problems), *_collisions(desired)),
             not_packaged=tuple(item for part in parts for item in part.not_packaged),
             left_out=tuple(item for part in parts for item in part.left_out),
+            unrecorded=tuple(item for part in parts for item in part.unrecorded),
             notes=tuple(
                 f"{item.change.path}: {item.note}"
                 for item in classified
@@ -96,6 +106,9 @@ class Selector:
     def _overlaid(self, item: ClassifiedChange) -> Selection:
         change = item.change
         path = change.path
+        if any(part.startswith(".overlaysync") for part in path.split("/")):
+            message = f"{path} has a name that this tool keeps for its own files in the target"
+            return Selection(problems=(Problem("unsafe-name", message, "rename it", path),))
         if places := self._shipped.ambiguous(path):
             message = f"{path} is installed at more than one place: {', '.join(places)}"
             return _ambiguous(path, message, "rebuild the image; an overlay is for one of them")
@@ -148,6 +161,9 @@ class Selector:
         return Selection(problems=(problem,)) if path.endswith(".py") else Selection(left_out=(problem,))
 
     def _unshipped(self, path: RepoPath) -> Selection:
+        place = self._rule.place_beside(path) if path.endswith(".py") and self.in_package(path) else None
+        if place is not None:
+            return Selection(not_packaged=(path,), unrecorded=((path, place),))
         if path.rpartition("/")[2] not in self._installed_elsewhere or self._not_built.match_file(path):
             return Selection(not_packaged=(path,))
         message = f"{path} seems to be installed outside the package (RECORD lists a file of this name there)"
@@ -167,8 +183,11 @@ class Selector:
             directory = directory.rpartition("/")[0]
         return "/" not in path and "" in self._packages
 
-    def _matters(self, path: RepoPath) -> bool:
-        return self.in_package(path) or not self._not_built.match_file(path)
+    def _matters(self, problem: Problem) -> bool:
+        """What cannot be read may be read by a build anywhere; what is only odd matters in packages."""
+        if problem.path is None or self.in_package(RepoPath(problem.path)):
+            return True
+        return problem.code not in IN_PACKAGES and not self._not_built.match_file(problem.path)
 
 
 def _ambiguous(path: RepoPath, message: str, next_step: str) -> Selection:
@@ -200,3 +219,10 @@ def judge_plausible(desired: Sequence[Desired], shipped: int) -> list[Problem]:
     message = f"{removed} of {shipped} installed files are missing in the worktree"
     next_step = "restore the checkout: git checkout HEAD -- . (or, if it is meant: --acknowledge removals)"
     return [Problem("many-removals", message, next_step)]
+
+
+def unrecorded_problem(path: RepoPath, place: InstalledPath) -> Problem:
+    """A tracked module that RECORD does not list, and that stands in the target all the same."""
+    message = f"{place} is in the target, but RECORD does not list it, so where {path} belongs is not proven"
+    next_step = "reinstall the distribution in the image, so that its RECORD is whole"
+    return Problem("ambiguous-mapping", message, next_step, path)

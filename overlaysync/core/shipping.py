@@ -172,6 +172,11 @@ class ShippingRule:
             return Shipping(Ships.UNPROVEN, f"the files of {where} are installed in more than one directory")
         return Shipping(Ships.YES, reason, destination)
 
+    def place_beside(self, path: RepoPath) -> InstalledPath | None:
+        """Where a path would be installed by what ships beside it; None when nothing does."""
+        directory = parent(path)
+        return self._around.place(path, directory, self._around.beside(directory))
+
     def _beside_nearest(self, path: RepoPath) -> InstalledPath | None:
         directory = parent(path)
         places = (

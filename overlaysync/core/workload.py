@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
@@ -77,8 +78,20 @@ def _matches(process: RunningProcess, pattern: str) -> bool:
     return any(fnmatch.fnmatchcase(text, pattern) for text in (process.name, " ".join(process.command or ())))
 
 
+SECRET = re.compile(r"(key|token|secret|passw|credential|auth)", re.IGNORECASE)
+
+
 def describe(process: RunningProcess) -> str:
-    return " ".join(process.command) if process.command else f"[{process.name}]"
+    """The command line, without the values of options and variables that are named like secrets."""
+    if not process.command:
+        return f"[{process.name}]"
+    shown, hide = [], False
+    for word in process.command:
+        name, equals, _ = word.partition("=")
+        secret = SECRET.search(name) is not None and (equals != "" or name.startswith("-"))
+        shown.append("***" if hide else f"{name}=***" if secret and equals else word)
+        hide = secret and not equals
+    return " ".join(shown)
 
 
 def judge(workload: Workload) -> list[Problem]:

@@ -209,6 +209,12 @@ PROBLEM_KINDS: dict[str, ProblemKind] = {
         "parts may no longer fit together.",
         acknowledge="environment",
     ),
+    "record-lost": ProblemKind(
+        5,
+        "the overlay's record is gone from the target",
+        "This host recorded an overlay in this target, and the target has no record of it any more: what was "
+        "put there may still stand, and its originals are lost.",
+    ),
     "overlay-damaged": ProblemKind(
         5,
         "our record in the target is damaged",
@@ -224,12 +230,6 @@ PROBLEM_KINDS: dict[str, ProblemKind] = {
         1,
         "another container than the one pushed to",
         "The name stands for a new container, or the overlay came with an image made from the old one.",
-    ),
-    "record-lost": ProblemKind(
-        1,
-        "the overlay's record is gone from the target",
-        "This host recorded an overlay in this target, and the target has no record of it any more: what was "
-        "put there may still stand, and its originals are lost.",
     ),
     # 1: findings of doctor
     "missing": ProblemKind(

@@ -175,6 +175,7 @@ class Inventory(Struct, frozen=True):
     metadata: str
     record_sha256: Sha256 | None
     files: tuple[InstalledFile, ...]
+    strays: tuple[InstalledPath, ...] = ()  # unrecorded, and imported in place of a recorded module
     outside: tuple[str, ...] = ()  # RECORD entries that leave the install root
     mounts: tuple[str, ...] = ()  # mount points at or below the install root
     manifest: str | None = None  # text of the overlay's manifest in the target

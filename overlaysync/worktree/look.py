@@ -66,7 +66,7 @@ def look(subject: Subject) -> Look:
         comparison.tracked(tree, index.skip_worktree)
         others = pending.answer()
         comparison.new(_new_paths(tree, index, others))
-    problems = [*comparison.problems, *_unlisted(others)]
+    problems = [*comparison.problems, *_unlisted(others), *_nested(others)]
     changes = comparison.changes
     for path, entry in comparison.submodules:
         try:
@@ -88,6 +88,20 @@ def _new_paths(tree: dict[RepoPath, TreeEntry], index: Index, others: Answer) ->
     """Paths that HEAD does not have. What ends with ``/`` is a nested repository, not ours."""
     untracked = (path for path in parse_paths(others.output) if not path.endswith("/"))
     return sorted({*index.paths, *untracked} - tree.keys())
+
+
+def _nested(others: Answer) -> list[Problem]:
+    """Repositories in the worktree that are no submodules: git lists only their place, with a slash."""
+    return [
+        Problem(
+            "submodule-change",
+            f"{path} is a repository of its own, so nothing of it is read",
+            "add it as a submodule and commit it, or move it out of the package",
+            path + ".git",
+        )
+        for path in parse_paths(others.output)
+        if path.endswith("/")
+    ]
 
 
 def _unlisted(others: Answer) -> list[Problem]:
