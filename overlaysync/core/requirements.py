@@ -15,7 +15,7 @@ from overlaysync.core.vocabulary import words
 _DEVELOPMENT_WORDS = words(
     "dev devel develop development test tests testing doc docs documentation lint linting linters style",
     "quality format formatting typing typecheck mypy ci coverage bench benchmark benchmarks example examples",
-    "notebook notebooks",
+    "notebook notebooks pytest tox nox towncrier black ruff isort flake8 pylint",
 )
 _COMMENT = re.compile(r"(^|\s)#.*$")
 
