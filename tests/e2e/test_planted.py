@@ -1,0 +1,137 @@
+"""What stands in the target, put there by others, and would make a success a false one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.e2e.scenario import LocalScenario, codes
+
+UNCHECKED = (
+    "import py_compile, sys; py_compile.compile(sys.argv[1], "
+    "invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)"
+)
+
+
+def plant_bytecode(local: LocalScenario, name: str, text: str) -> None:
+    """Bytecode of another text, believed for ever, beside an installed source that is left as it is."""
+    source = local.environment.site_packages / name
+    kept, times = source.read_bytes(), source.stat()
+    source.write_text(text)
+    local.environment.python(UNCHECKED.replace("sys.argv[1]", repr(str(source))))
+    source.write_bytes(kept)
+    os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def test_an_original_with_bytecode_of_its_own_comes_back_with_it(local: LocalScenario) -> None:
+    plant_bytecode(local, "sample_pkg/engine.py", "GENERATION = 7\n\n\ndef answer():\n    return 'planted'\n")
+    before = local.files()
+    local.edit_generation()
+    local.applied()
+    assert local.answer() == "generation 2: 1.0"
+    assert local.ask("revert")["exit_code"] == 0
+    assert local.files() == before
+
+
+def test_a_removed_package_is_not_gone_while_a_module_of_its_name_is_there(local: LocalScenario) -> None:
+    shutil.rmtree(local.project.path / "sample_pkg" / "models")
+    (local.environment.site_packages / "sample_pkg" / "models.py").write_text("V = 'by hand'\n")
+    assert local.push()["exit_code"] == 8
+    (local.environment.site_packages / "sample_pkg" / "models.py").unlink()
+    assert local.applied()["exit_code"] == 0
+
+
+@pytest.mark.parametrize(
+    "stray", ["layers/norm/__init__.py", f"layers/norm.cpython-3{sys.version_info[1]}-x86_64-linux-gnu.so"]
+)
+def test_what_stands_before_an_untouched_module_is_drift(local: LocalScenario, stray: str) -> None:
+    local.edit_generation()
+    path = local.environment.site_packages / "sample_pkg" / stray
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("def normalise(value):\n    return 777\n")
+    assert codes(local.refused()) == ["drift"]
+    assert local.ask("verify")["exit_code"] == 1
+    path.unlink()
+    if path.name == "__init__.py":
+        path.parent.rmdir()
+    local.applied()
+
+
+def test_a_tracked_module_that_record_does_not_list_is_refused_where_it_stands(local: LocalScenario) -> None:
+    [record] = local.environment.site_packages.glob("sample_pkg-*.dist-info/RECORD")
+    whole = record.read_text()
+    lines = whole.splitlines(keepends=True)
+    record.write_text("".join(line for line in lines if not line.startswith("sample_pkg/engine.py,")))
+    local.edit_generation()
+    assert codes(local.refused()) == ["ambiguous-mapping"]
+    record.write_text(whole)
+    local.applied()
+
+
+def test_a_repository_inside_the_package_is_told(local: LocalScenario) -> None:
+    nested = local.project.path / "sample_pkg" / "nested"
+    nested.mkdir()
+    (nested / "__init__.py").write_text("")
+    local.project.git("init", "-q", str(nested))
+    local.edit_generation()
+    assert codes(local.refused()) == ["submodule-change"]
+    shutil.rmtree(nested / ".git")
+    assert len(local.applied()["operations"]) == 2
+
+
+def test_names_of_our_own_are_refused(local: LocalScenario) -> None:
+    own = local.project.write("sample_pkg/.overlaysync.py", "V = 1\n")
+    assert (local.refused()["exit_code"], codes(local.refused())) == (3, ["unsafe-name"])
+    own.unlink()
+    local.edit_generation()
+    local.applied()
+
+
+def test_a_constant_that_is_no_number_is_proven_like_any_other(local: LocalScenario) -> None:
+    local.project.write("sample_pkg/extra.py", "NAN = 1e999 - 1e999\n\n\ndef f():\n    return 1e999 * 0\n")
+    local.applied()
+    assert local.push()["outcome"] == "unchanged"
+
+
+def test_status_sees_bytecode_that_was_planted_over_the_overlay(local: LocalScenario) -> None:
+    local.edit_generation()
+    local.applied()
+    assert local.ask("status")["exit_code"] == 0
+    plant_bytecode(local, "sample_pkg/engine.py", "def answer():\n    return 'planted'\n")
+    assert local.ask("status")["exit_code"] == 1
+    assert local.ask("verify")["exit_code"] == 1
+
+
+def test_verify_and_revert_tell_what_was_lost(local: LocalScenario) -> None:
+    local.edit_generation()
+    local.applied()
+    ours = local.environment.site_packages / ".overlaysync"
+    kept = ours.parent / "kept"
+    shutil.copytree(ours, kept)
+    (ours / "sample-pkg" / "originals" / "sample_pkg" / "engine.py").unlink()
+    assert codes(local.ask("verify")) == ["overlay-damaged"]
+    shutil.rmtree(ours)
+    assert codes(local.ask("verify")) == ["drift", "record-lost"]
+    answer = local.ask("revert")
+    assert (answer["outcome"], answer["exit_code"], codes(answer)) == ("refused", 5, ["record-lost"])
+    shutil.move(kept, ours)
+    assert local.ask("revert")["outcome"] == "applied"
+
+
+def test_values_of_options_named_like_secrets_are_not_shown(local: LocalScenario) -> None:
+    local.edit_generation()
+    waiting = "import sample_pkg, sys, time; print('up', flush=True); time.sleep(60)"
+    command = [str(local.environment.executable), "-c", waiting, "--api-key=S3CRET", "--token", "S3CRET"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=local.environment.prefix) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        answer = local.refused()
+        process.kill()
+    assert (answer["exit_code"], codes(answer)) == (6, ["workload"])
+    assert "S3CRET" not in str(answer)
+    assert "--api-key=***" in str(answer)
+    local.applied()
