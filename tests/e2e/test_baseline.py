@@ -70,7 +70,7 @@ def test_a_commit_that_nobody_has(stage: Stage) -> None:
     assert OTHER in answer["problems"][0]["message"]
     assert answer["problems"][0]["next_step"] == f"git fetch origin {OTHER}"
     status = scenario.ask("status")
-    assert (status["outcome"], status["exit_code"]) == ("refused", 1)
+    assert (status["exit_code"], codes(status)) == (1, ["unknown-commit"])
 
 
 def test_no_label(stage: Stage) -> None:

@@ -10,12 +10,21 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.e2e.scenario import LocalScenario, Scenario, Stage, changed, check_answer, check_manners, codes
+from tests.e2e.scenario import (
+    LocalScenario,
+    Scenario,
+    Stage,
+    Work,
+    changed,
+    check_answer,
+    check_manners,
+    codes,
+)
 from tests.parts.command_line import Result
 from tests.parts.containers import Container
 
@@ -223,46 +232,54 @@ def test_70_a_bug(tmp_path: Path) -> None:
     assert check_answer(start("--json"))["exit_code"] == 70
 
 
-def interrupted_push(local: LocalScenario, reached: Path, *options: str) -> Any:
-    """Starts a push, waits for ``reached``, and presses Ctrl-C."""
-    line = ["-C", str(local.project.path), "push", "--container", local.target, *local.options, *options]
-    process = subprocess.Popen(
+def interrupt(process: subprocess.Popen[str], number: int, reached: Callable[[], bool]) -> Result:
+    """Sends a signal once ``reached`` is true; how the process ended, soon after."""
+    deadline = time.monotonic() + 60
+    while not reached():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    sent = time.monotonic()
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert time.monotonic() - sent < 12, "it must not wait for what hangs in the target"
+    return Result(process.returncode, out, err)
+
+
+def start_push(work: Work, *options: str) -> subprocess.Popen[str]:
+    line = ["-C", str(work.project.path), "push", "--container", work.target, *work.options, *options]
+    return subprocess.Popen(
         [sys.executable, "-m", "overlaysync", *line],
-        cwd=local.project.path.parent,
+        cwd=work.project.path.parent,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 60
-    while not reached.exists():
-        assert process.poll() is None, process.communicate()[0][-900:]
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    return Result(process.returncode, out, err)
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize(
+    ("moment", "number"), [("before", signal.SIGINT), ("after", signal.SIGINT), ("after", signal.SIGTERM)]
+)
 def test_130_ctrl_c_before_and_after_the_files_are_in_place(
-    local: LocalScenario, tmp_path: Path, moment: str
+    local: LocalScenario, tmp_path: Path, moment: str, number: int
 ) -> None:
-    """The target's Python hangs while it is asked: before the copy, or when it is to prove the new file."""
+    """The target's Python hangs while it is asked: before the copy, or when it is to prove the new file.
+
+    A host that is killed has nothing more to say; its agent rolls back all the same.
+    """
     local.edit_generation()
     local.project.write("sample_pkg/models/new.py", "NEW = True\n")
     place = local.environment.site_packages / "sample_pkg" / "engine.py"
     reached = tmp_path / "reached"
     now = "True" if moment == "before" else f"'GENERATION = 2' in open({str(place)!r}).read()"
-    hang = f"import time; {now} and (open({str(reached)!r}, 'w'), time.sleep(20))"
-    armed = hook(local, tmp_path, hang)
+    armed = hook(local, tmp_path, f"import time; {now} and (open({str(reached)!r}, 'w'), time.sleep(20))")
     before = local.traces() if moment == "before" else local.files()
     armed.touch()
-    started = time.monotonic()
-    result = check_manners(interrupted_push(local, reached))
-    assert (result.exit_code, result.stdout) == (130, "")
-    assert "interrupted" in result.stderr
-    assert time.monotonic() - started < 15, "Ctrl-C must not wait for what hangs in the target"
+    result = check_manners(interrupt(start_push(local), number, reached.exists))
+    if number == signal.SIGINT:
+        assert (result.exit_code, result.stdout) == (130, "")
+        assert "interrupted" in result.stderr
     armed.unlink()
     deadline = time.monotonic() + 30
     while (after := local.files() if moment == "after" else local.traces()) != before:
@@ -286,26 +303,15 @@ def test_130_ctrl_c_while_a_container_is_asked(stage: Stage) -> None:
     scenario = stage.set(prepare=hang)
     scenario.edit_generation()
     before = scenario.files()
-    line = ["-C", str(scenario.project.path), "push", "--json", "--container", scenario.target]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "overlaysync", *line],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+    process = start_push(scenario, "--json")
+    result = interrupt(
+        process, signal.SIGINT, lambda: scenario.container.exec("stat", "/tmp/reached").returncode == 0
     )
-    deadline = time.monotonic() + 60
-    while scenario.container.exec("stat", "/tmp/reached").returncode:
-        assert process.poll() is None, process.communicate()[0][-900:]
-        assert time.monotonic() < deadline
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    answer = check_answer(Result(process.returncode, out, ""))
+    assert result.stderr.strip() == ""
+    answer = check_answer(result)
     assert (answer["exit_code"], codes(answer)) == (130, ["interrupted"])
-    assert err.strip() == ""
-    while (
-        scenario.container.tree(scenario.site, times=True).get("sample_pkg/engine.py")
-        != before["sample_pkg/engine.py"]
-    ):
+    deadline = time.monotonic() + 30
+    while scenario.files().get("sample_pkg/engine.py") != before["sample_pkg/engine.py"]:
         assert time.monotonic() < deadline
         time.sleep(0.2)
     assert scenario.files() == before

@@ -28,7 +28,7 @@ def push_and_revert(stage: Stage, image: str, version: str) -> None:
     assert scenario.files() == before
 
 
-@pytest.mark.parametrize("version", ["3.8", "3.10", "3.12", "3.13"])
+@pytest.mark.parametrize("version", ["3.8", "3.10", "3.12"])
 def test_pythons_of_this_machine(stage: Stage, images: ImageFactory, version: str) -> None:
     """3.11 is what all other tests run under where this machine's tests do."""
     executable = installed_interpreters().get(version)
