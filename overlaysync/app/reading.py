@@ -12,7 +12,7 @@ from overlaysync.app.options import Options, Stage
 from overlaysync.app.records import overlay_of, read_manifest
 from overlaysync.app.store import adopt
 from overlaysync.core import workload
-from overlaysync.core.backends import unread_by_backend
+from overlaysync.core.backends import BUILD_FILES, unread_by_backend
 from overlaysync.core.classify import DEFAULT_NOT_BUILT, classify, classify_set, needs_content
 from overlaysync.core.evidence import image_commit
 from overlaysync.errors import WorkloadError, WorktreeChangedError
@@ -43,16 +43,19 @@ class Reading(Struct, frozen=True):
     evidence: tuple[Evidence, ...]
     known: frozenset[ObjectId]
     image_tree: Mapping[RepoPath, TreeEntry] | None
-    pyproject: bytes | None  # HEAD's
+    build_files: dict[str, bytes]  # HEAD's, by name
 
 
 def read(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -> Reading:
     """Takes the lock in the target. Raises BaselineError, TargetError, LockedError, OverlayDamagedError."""
     stage("reading the worktree")
     snapshot = worktree.snapshot()
-    entry = snapshot.tree.get(RepoPath("pyproject.toml"))
-    pyproject = worktree.blob(entry.oid) if entry is not None and entry.is_file else None
-    unread = (*not_built(contact), *unread_by_backend(pyproject))
+    build_files = {
+        name: worktree.blob(entry.oid)
+        for name in BUILD_FILES
+        if (entry := snapshot.tree.get(RepoPath(name))) is not None and entry.is_file
+    }
+    unread = (*not_built(contact), *unread_by_backend(build_files))
     classified, unstable = _classify(snapshot, worktree, unread)
     stage("reading the target")
     inventory = contact.open(snapshot.repository.object_format)
@@ -76,7 +79,7 @@ def read(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -
         evidence=gathered,
         known=known,
         image_tree=tree,
-        pyproject=pyproject,
+        build_files=build_files,
     )
 
 

@@ -11,7 +11,7 @@ from overlaysync.app.options import Options, Stage
 from overlaysync.app.reading import Reading, not_built, read
 from overlaysync.core import companions, drift, modules, workload
 from overlaysync.core.acknowledging import acknowledge, remembered, unique
-from overlaysync.core.backends import ships_whole_packages
+from overlaysync.core.backends import ships_whole
 from overlaysync.core.evidence import image_commit, judge, judge_overlay
 from overlaysync.core.mapping import Shipped, prove
 from overlaysync.core.planning import make_plan
@@ -95,7 +95,7 @@ def _select(reading: Reading, shipped: Shipped, contact: Contact) -> Selection:
         _present(snapshot),
         ships=package.ships,
         not_shipped=package.not_shipped,
-        whole_packages=ships_whole_packages(reading.pyproject),
+        whole=ships_whole(reading.build_files),
     )
     selector = Selector(snapshot.tree, shipped, rule, reading.inventory.outside, not_built(contact))
     return selector.select(reading.classified, snapshot.problems)

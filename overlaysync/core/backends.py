@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import configparser
+import enum
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,20 +30,59 @@ Sources: "Building source distributions and wheels" of each backend's own docume
 """
 
 
-def ships_whole_packages(pyproject: bytes | None) -> bool:
-    """Whether every file below a package that ships would ship too, by the backend's documented rule.
+class Whole(str, enum.Enum):
+    """How much of what lies in a package a build ships without being told of it."""
+
+    NOTHING = "nothing"
+    DATA = "data"  # beside modules, which it lists by other rules
+    FILES = "files"
+
+
+BUILD_FILES = ("pyproject.toml", "setup.cfg", "MANIFEST.in")
+"""What the answers are read from."""
+
+
+def ships_whole(head: Mapping[str, bytes]) -> Whole:
+    """What HEAD's build ships of a package, by its backend's documented rule.
 
     Args:
-        pyproject: HEAD's ``pyproject.toml``; None where there is none, which means setuptools.
+        head: those of ``BUILD_FILES`` that HEAD has, by name.
     """
-    tables = _load(pyproject)
-    selections = _SELECTIONS.get(_backend(tables) or "")
-    return selections is not None and all(_at(tables, keys) is None for keys in selections)
+    tables = _load(head.get("pyproject.toml"))
+    backend = _backend(tables)
+    if backend in (None, "setuptools.build_meta"):
+        return Whole.DATA if _ships_tracked_data(tables, head) else Whole.NOTHING
+    selections = _SELECTIONS.get(backend or "")
+    if selections is None or any(_at(tables, keys) is not None for keys in selections):
+        return Whole.NOTHING
+    return Whole.FILES
 
 
-def unread_by_backend(pyproject: bytes | None) -> tuple[str, ...]:
-    """Gitignore patterns of build files that are for another backend than HEAD's ``pyproject.toml`` names."""
-    others = _backend(_load(pyproject)) in (*_SELECTIONS, "mesonpy")
+def _ships_tracked_data(tables: Any, head: Mapping[str, bytes]) -> bool:
+    """Whether setuptools takes all that git tracks in a package: setuptools-scm lists it, none leaves it out.
+
+    https://setuptools-scm.readthedocs.io/en/latest/usage/#file-finders-hook-makes-most-of-manifestin-unnecessary
+    """
+    requires = _at(tables, ("build-system", "requires"))
+    listed = isinstance(requires, list) and any(
+        re.match(r"setuptools[-_.]scm\b", str(item), re.IGNORECASE) for item in requires
+    )
+    options = configparser.RawConfigParser(strict=False)
+    try:
+        options.read_string(head.get("setup.cfg", b"").decode("utf-8"))
+        included = options.getboolean("options", "include_package_data", fallback=None)
+    except (configparser.Error, UnicodeDecodeError, ValueError):
+        return False
+    if included is None and _at(tables, ("project",)) is not None:
+        included = _at(tables, ("tool", "setuptools", "include-package-data")) is not False
+    excluded = options.has_section("options.exclude_package_data") or "MANIFEST.in" in head
+    excluded = excluded or _at(tables, ("tool", "setuptools", "exclude-package-data")) is not None
+    return listed and bool(included) and not excluded
+
+
+def unread_by_backend(head: Mapping[str, bytes]) -> tuple[str, ...]:
+    """Gitignore patterns of build files that are for another backend than HEAD's."""
+    others = _backend(_load(head.get("pyproject.toml"))) in (*_SELECTIONS, "mesonpy")
     return ("/MANIFEST.in",) if others else ()
 
 

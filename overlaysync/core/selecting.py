@@ -213,7 +213,8 @@ def _collisions(desired: Sequence[Desired]) -> list[Problem]:
 
 def judge_plausible(desired: Sequence[Desired], shipped: int) -> list[Problem]:
     """An emptied checkout looks like the removal of everything; that is asked about, not carried out."""
-    removed = sum(item.sha256 is None for item in desired)
+    added = sum(item.head is None for item in desired)
+    removed = sum(item.sha256 is None for item in desired) - added
     if removed == 0 or (removed < shipped and (removed <= FEW or removed * 2 <= shipped)):
         return []
     message = f"{removed} of {shipped} installed files are missing in the worktree"

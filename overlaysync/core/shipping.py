@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 import pathspec
 from msgspec import Struct
 
+from overlaysync.core.backends import Whole
 from overlaysync.core.mapping import Shipped
 from overlaysync.core.surroundings import Surroundings, directories_above, extension_of, parent
 from overlaysync.model.target import InstalledPath
@@ -36,7 +37,7 @@ class ShippingRule:
         shipped: the proven mapping of tracked files.
         present: paths in the worktree after the change (to see the ``__init__.py`` of new packages).
         ships, not_shipped: patterns of the configuration, which settle what is unproven.
-        whole_packages: the backend ships whatever lies in a package (see ``core.backends``).
+        whole: what the backend ships of a package without being told.
     """
 
     def __init__(
@@ -47,13 +48,13 @@ class ShippingRule:
         *,
         ships: Sequence[str] = (),
         not_shipped: Sequence[str] = (),
-        whole_packages: bool = False,
+        whole: Whole = Whole.NOTHING,
     ) -> None:
         self._around = Surroundings(tree, shipped)
         self._present = present
         self._forced = pathspec.GitIgnoreSpec.from_lines(ships)
         self._barred = pathspec.GitIgnoreSpec.from_lines(not_shipped)
-        self._whole_packages = whole_packages
+        self._ships_whole = whole
 
     def judge(self, path: RepoPath) -> Shipping:
         """Whether a new path would ship."""
@@ -67,7 +68,9 @@ class ShippingRule:
         shipping = self._python(path) if path.endswith(".py") else self._data(path)
         if shipping.ships is Ships.UNPROVEN and (package := self._whole(path)) is not None:
             known = self._around.below(package)
-            return self._placed(path, package, known, f"the backend ships all of {package}")
+            return self._placed(
+                path, package, known, f"the backend ships all {self._ships_whole.value} of {package}"
+            )
         return shipping
 
     def unmakes_package(self, path: RepoPath) -> str | None:
@@ -84,7 +87,8 @@ class ShippingRule:
 
     def _whole(self, path: RepoPath) -> str | None:
         """The package that the backend ships whole and that the path lies in, if HEAD agrees."""
-        package = self._around.package_of(parent(path)) if self._whole_packages else None
+        kinds = (Whole.FILES,) if path.endswith(".py") else (Whole.FILES, Whole.DATA)
+        package = self._around.package_of(parent(path)) if self._ships_whole in kinds else None
         return package if package and self._around.ships_all(self._around.below(package)) else None
 
     def _python(self, path: RepoPath) -> Shipping:

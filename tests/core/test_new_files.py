@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from overlaysync.core.backends import ships_whole_packages, unread_by_backend
+from overlaysync.core.backends import Whole, ships_whole, unread_by_backend
 from overlaysync.core.mapping import prove
 from overlaysync.core.shipping import Shipping, ShippingRule, Ships
 from overlaysync.model.target import FileKind, InstalledFile, InstalledPath
@@ -21,7 +21,7 @@ def rule(
     *,
     removed: Iterable[str] = (),
     left_out: Iterable[str] = (),
-    whole_packages: bool = False,
+    whole: Whole = Whole.NOTHING,
 ) -> ShippingRule:
     """The rule where all of ``src/`` ships except what a build leaves out; every file has its own content."""
     tree = {
@@ -34,7 +34,7 @@ def rule(
         for path in shipping
     ]
     present = (tree.keys() | set(added)) - set(removed)
-    return ShippingRule(tree, prove(tree, files), present, whole_packages=whole_packages)
+    return ShippingRule(tree, prove(tree, files), present, whole=whole)
 
 
 def of(shipping: Shipping) -> tuple[Ships, str | None]:
@@ -81,15 +81,15 @@ def test_data_outside_of_packages(new: str) -> None:
 def test_data_of_an_unknown_kind() -> None:
     new = RepoPath("src/pkg/new.json")
     assert rule(PACKAGE).judge(new).ships is Ships.UNPROVEN
-    assert of(rule(PACKAGE, whole_packages=True).judge(new)) == (Ships.YES, "pkg/new.json")
+    assert of(rule(PACKAGE, whole=Whole.FILES).judge(new)) == (Ships.YES, "pkg/new.json")
 
 
 def test_a_backend_that_ships_all_is_believed_only_where_head_agrees() -> None:
     tracked = (*PACKAGE, "src/pkg/notes.md")
     new = RepoPath("src/pkg/new.json")
-    left_out = rule(tracked, left_out=["src/pkg/notes.md"], whole_packages=True)
+    left_out = rule(tracked, left_out=["src/pkg/notes.md"], whole=Whole.FILES)
     assert left_out.judge(new).ships is Ships.UNPROVEN
-    assert rule(tracked, whole_packages=True).judge(new).ships is Ships.YES
+    assert rule(tracked, whole=Whole.FILES).judge(new).ships is Ships.YES
 
 
 def test_what_lies_beside_decides_before_the_backend_does() -> None:
@@ -101,7 +101,7 @@ def test_what_lies_beside_decides_before_the_backend_does() -> None:
         InstalledFile(path=InstalledPath(place), kind=FileKind.FILE, blob=tree[RepoPath(path)].oid, size=1)
         for path, place in places.items()
     ]
-    both = ShippingRule(tree, prove(tree, files), tree.keys(), whole_packages=True)
+    both = ShippingRule(tree, prove(tree, files), tree.keys(), whole=Whole.FILES)
     assert of(both.judge(RepoPath("src/pkg/b.h"))) == (Ships.YES, "pkg/include/b.h")
     assert both.judge(RepoPath("src/pkg/b.json")).ships is Ships.UNPROVEN
 
@@ -109,7 +109,7 @@ def test_what_lies_beside_decides_before_the_backend_does() -> None:
 def test_a_module_without_its_package() -> None:
     new = RepoPath("src/pkg/plain/new.py")
     assert rule(PACKAGE).judge(new).ships is Ships.UNPROVEN
-    assert of(rule(PACKAGE, whole_packages=True).judge(new)) == (Ships.YES, "pkg/plain/new.py")
+    assert of(rule(PACKAGE, whole=Whole.FILES).judge(new)) == (Ships.YES, "pkg/plain/new.py")
 
 
 def test_an_init_that_may_bring_what_did_not_ship() -> None:
@@ -130,14 +130,14 @@ def test_a_removed_init_may_take_its_package_along() -> None:
 def test_an_init_that_goes_with_its_package_or_is_not_needed() -> None:
     gone = rule(SUBPACKAGE, removed=[INIT, "src/pkg/sub/part.py"])
     assert gone.unmakes_package(INIT) is None
-    assert rule(SUBPACKAGE, removed=[INIT], whole_packages=True).unmakes_package(INIT) is None
+    assert rule(SUBPACKAGE, removed=[INIT], whole=Whole.FILES).unmakes_package(INIT) is None
     plain = (*SUBPACKAGE, "src/pkg/plain/old.py")
     assert rule(plain, removed=[INIT]).unmakes_package(INIT) is None
     assert rule(plain, removed=[INIT], left_out=["src/pkg/plain/old.py"]).unmakes_package(INIT) is not None
 
 
-def backend(name: str, more: str = "") -> bytes:
-    return f'[build-system]\nbuild-backend = "{name}"\n{more}'.encode()
+def backend(name: str, more: str = "") -> dict[str, bytes]:
+    return {"pyproject.toml": f'[build-system]\nbuild-backend = "{name}"\n{more}'.encode()}
 
 
 @pytest.mark.parametrize(
@@ -153,25 +153,48 @@ def backend(name: str, more: str = "") -> bytes:
     ],
 )
 def test_backends_that_ship_whole_packages(name: str) -> None:
-    assert ships_whole_packages(backend(name))
-    assert not ships_whole_packages(backend(name, 'backend-path = ["."]\n'))
+    assert ships_whole(backend(name)) is Whole.FILES
+    assert ships_whole(backend(name, 'backend-path = ["."]\n')) is Whole.NOTHING
 
 
 @pytest.mark.parametrize(
-    "pyproject",
+    "head",
     [
-        None,
-        b"",
-        b"not toml [",
-        b"\xff",
+        {},
+        {"pyproject.toml": b"not toml ["},
+        {"pyproject.toml": b"\xff"},
         backend("setuptools.build_meta"),
         backend("mesonpy"),
         backend("hatchling.build", '[tool.hatch.build.targets.wheel]\nexclude = ["*.md"]\n'),
         backend("poetry.core.masonry.api", '[tool.poetry]\nexclude = ["pkg/x"]\n'),
     ],
 )
-def test_backends_that_select(pyproject: bytes | None) -> None:
-    assert not ships_whole_packages(pyproject)
+def test_backends_that_select(head: dict[str, bytes]) -> None:
+    assert ships_whole(head) is Whole.NOTHING
+
+
+SCM = backend("setuptools.build_meta", 'requires = ["setuptools>=64", "setuptools_scm[toml]>=3.4"]\n')
+INCLUDED = {"setup.cfg": b"[options]\ninclude_package_data = true\n"}
+
+
+def test_setuptools_ships_the_data_that_git_tracks_where_it_is_told_so() -> None:
+    project = {"pyproject.toml": SCM["pyproject.toml"] + b"[project]\nname = 'pkg'\n"}
+    assert ships_whole(SCM | INCLUDED) is Whole.DATA
+    assert ships_whole(project) is Whole.DATA
+    for narrowed in (
+        SCM,
+        INCLUDED,
+        SCM | INCLUDED | {"MANIFEST.in": b"prune pkg/data\n"},
+        SCM | {"setup.cfg": b"[options]\ninclude_package_data = maybe\n"},
+        {"pyproject.toml": project["pyproject.toml"] + b"[tool.setuptools]\ninclude-package-data = false\n"},
+    ):
+        assert ships_whole(narrowed) is Whole.NOTHING
+
+
+def test_data_that_ships_says_nothing_of_modules() -> None:
+    data = rule(PACKAGE, whole=Whole.DATA)
+    assert data.judge(RepoPath("src/pkg/py.typed")).ships is Ships.YES
+    assert data.judge(RepoPath("src/pkg/plain/new.py")).ships is Ships.UNPROVEN
 
 
 def test_build_files_for_another_backend_are_not_read() -> None:
@@ -179,4 +202,4 @@ def test_build_files_for_another_backend_are_not_read() -> None:
     assert unread_by_backend(backend("mesonpy")) == ("/MANIFEST.in",)
     assert unread_by_backend(backend("setuptools.build_meta")) == ()
     assert unread_by_backend(backend("hatchling.build", 'backend-path = ["."]\n')) == ()
-    assert unread_by_backend(None) == ()
+    assert unread_by_backend({}) == ()

@@ -173,6 +173,11 @@ def test_an_emptied_checkout_is_asked_about(removed: int, shipped: int, codes: l
     assert removals(removed, shipped) == codes
 
 
+def test_a_package_whose_files_all_move_is_not_emptied() -> None:
+    moved = [desired("a.py", "a.py", "a", None), desired("a/__init__.py", "a/__init__.py", None, "a")]
+    assert judge_plausible(moved, 1) == []
+
+
 def test_sources_keep_what_a_plan_needs() -> None:
     (item,) = selected(judged("src/pkg/a.py", "A = 1", "A = 2")).desired
     assert (item.source, item.cause) == (RepoPath("src/pkg/a.py"), "modified")

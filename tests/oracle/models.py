@@ -10,10 +10,14 @@ Ships = Callable[[Mapping[str, bytes]], dict[str, bytes]]
 
 
 class Model(NamedTuple):
-    """A build: its ``pyproject.toml``, and what it ships; tests hold it against the real backend."""
+    """A build: its ``pyproject.toml``, and what it ships; tests hold it against the real backend.
+
+    ``told``: the backend's documentation tells it all, so that nothing may be left open.
+    """
 
     pyproject: bytes
     ships: Ships
+    told: bool
 
     @property
     def sources(self) -> dict[str, bytes]:
@@ -90,6 +94,6 @@ namespaces = false
 """
 
 MODELS: Mapping[str, Model] = {
-    "flit": Model(_FLIT + _PROJECT, _everything),
-    "setuptools": Model(_SETUPTOOLS + _PROJECT, _packages),
+    "flit": Model(_FLIT + _PROJECT, _everything, told=True),
+    "setuptools": Model(_SETUPTOOLS + _PROJECT, _packages, told=False),
 }
