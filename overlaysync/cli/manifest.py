@@ -65,9 +65,13 @@ def _give(result: Result, show: Any, *, as_json: bool) -> int:
     return result.exit_code
 
 
+def _files(count: int) -> str:
+    return f"{count} file{'' if count == 1 else 's'}"
+
+
 def _show_list(details: dict[str, Any], terminal: Terminal) -> None:
     rows = [
-        (item["id"], item["command"], item["target"], item["distribution"], f"{item['overlay']} files")
+        (item["id"], item["command"], item["target"], item["distribution"], _files(item["overlay"]))
         for item in details["manifests"]
     ]
     terminal.rows([tuple(clean(cell) for cell in row) for row in rows], indent="")

@@ -287,12 +287,6 @@ def set_locally(
     return LocalScenario(project, cli, ["--image-commit", project.head], environment=environment)
 
 
-def without_git(path: Path) -> Path:
-    """A directory that is in no repository."""
-    path.mkdir()
-    return path
-
-
 def second_commit(project: Repository) -> str:
     """HEAD one commit on, with nothing of the package changed; the id before."""
     before = project.head

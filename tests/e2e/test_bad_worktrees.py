@@ -43,6 +43,20 @@ def test_no_repository(cli: CommandLine, tmp_path: Path) -> None:
     assert "is not a directory" in push_from(cli, tmp_path / "missing", 2)
 
 
+def test_checkouts_at_odd_places(local: LocalScenario, tmp_path: Path) -> None:
+    odd = tmp_path / os.fsdecode(b"caf\xe9 ' two words")
+    local.project.path.rename(odd)
+    local.project.path = odd
+    local.edit_generation()
+    assert local("push").exit_code == 0
+    assert local.answer() == "generation 2: 1.0"
+    assert check_manners(local.cli("-C", odd, "manifest", "list")).stdout.count("\n") == 1
+    assert local("revert").exit_code == 0
+    odd.rename(tmp_path / "two\nlines")
+    said = push_from(local.cli, tmp_path / "two\nlines", 2)
+    assert "line break" in said
+
+
 def test_a_bare_repository(cli: CommandLine, tmp_path: Path) -> None:
     Repository(tmp_path / "work").git("init", "--quiet", "--bare", str(tmp_path / "bare"))
     said = push_from(cli, tmp_path / "bare", 2)

@@ -54,10 +54,7 @@ def test_a_label_against_the_given_commit(scenario: Scenario) -> None:
     assert (answer["exit_code"], codes(answer)) == (4, ["evidence-conflict"])
     assert head in answer["problems"][0]["message"]
     assert other in answer["problems"][0]["message"]
-    scenario.project.git("reset", "--quiet", "--soft", other)
-    scenario.project.git("reset", "--quiet", "notes.txt")
-    (scenario.project.path / "notes.txt").unlink()
-    scenario.project.git("reset", "--quiet")
+    scenario.project.git("reset", "--quiet", "--mixed", other)
     scenario.applied("--image-commit", other)
 
 

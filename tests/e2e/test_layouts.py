@@ -93,8 +93,8 @@ def test_root_owns_the_site_packages_and_the_container_is_not_root(stage: Stage)
 
 
 def test_a_file_that_the_workload_could_not_read_is_no_success(stage: Stage) -> None:
-    """Root would write what uid 1000 cannot import: a new file takes its mode from no original."""
-    scenario = stage.set(user="dev")
+    """Root would write what the workload, a uid without an account, cannot import."""
+    scenario = stage.set(user="4242")
     scenario.project.write("sample_pkg/layers/drop.py", "RATE = 0.5\n")
     scenario.container.exec("chmod", "0700", f"{scenario.site}/sample_pkg/layers", user="0", check=True)
     before = scenario.files()
