@@ -21,6 +21,9 @@ BY_DESIGN = {
 }
 """Why refusals are wanted although the rebuild shows no difference."""
 
+SHOWN = 4
+"""So many refusals of one code are told of one push."""
+
 INTRODUCTION = """\
 # The rebuild as the judge
 
@@ -123,14 +126,20 @@ def _counts(verdicts: Sequence[Verdict]) -> list[str]:
 
 def _unneeded(verdicts: Iterable[Verdict]) -> Iterable[str]:
     for verdict in verdicts:
+        by_code: dict[str, list[Refusal]] = {}
         for refusal in verdict.unneeded:
-            yield f"{verdict.project} {verdict.before} → {verdict.after}, {_refusal(refusal)}"
+            by_code.setdefault(refusal.code, []).append(refusal)
+        for code, refusals in by_code.items():
+            said = "; ".join(_refusal(refusal) for refusal in refusals[:SHOWN])
+            more = f"; and {len(refusals) - SHOWN} more paths" if refusals[SHOWN:] else ""
+            reason = BY_DESIGN.get(code, "a defect")
+            push = f"{verdict.project} {verdict.before} → {verdict.after}"
+            yield f"{push}, `{code}`: {said}{more}. *Why: {reason}.*"
 
 
 def _refusal(refusal: Refusal) -> str:
-    where = f" `{refusal.path}`" if refusal.path else ""
-    message = _one_line(refusal.message)
-    return f"`{refusal.code}`{where}: {message}. Why: {BY_DESIGN.get(refusal.code, 'a defect')}."
+    where = f"`{refusal.path}` " if refusal.path else ""
+    return f"{where}({_one_line(refusal.message)})"
 
 
 def _one_line(text: str, limit: int = 160) -> str:

@@ -114,4 +114,4 @@ def test_the_table_counts_and_lists(judge: JudgeChanges) -> None:
     subject = SUBJECTS[0]._replace(project=Project("small"), releases=("before", "after"))
     document = as_document([subject], [verdict])
     assert "| before to after | 1 | 0 | 0 | 1 | 0 |" in document
-    assert "small before → after, `requirement-change` `requirements/build.txt`" in document
+    assert "small before → after, `requirement-change`: `requirements/build.txt` (" in document
