@@ -231,7 +231,10 @@ def strays(tree: Tree, recorded: set[bytes]) -> list[bytes]:
     """
     stems: dict[bytes, set[bytes]] = {}
     for path in recorded:
-        directory, name = split(path)
+        try:
+            directory, name = split(path)
+        except OSError:
+            continue  # deeper than any tree is looked at
         if name.endswith(b".py"):
             stems.setdefault(directory, set()).add(name[:-3])
     found = []

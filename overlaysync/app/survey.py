@@ -21,7 +21,7 @@ from overlaysync.model.evidence import Baseline
 from overlaysync.model.manifest import Acknowledgement
 from overlaysync.model.plan import Plan
 from overlaysync.model.problem import Problem
-from overlaysync.model.target import FileKind, InstalledFile, InstalledPath
+from overlaysync.model.target import FileKind, InstalledFile, InstalledPath, Interpreter
 from overlaysync.model.worktree import RepoPath, Snapshot, TreeEntry
 from overlaysync.worktree.worktree import Worktree
 
@@ -64,7 +64,7 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
     if not identity_problems and not any(item.code in modules.NO_ONE_COPY for item in installation):
         stage("planning")
         plan, files, plan_problems = _plan(contact, reading, selection)
-        problems += [*_judge_content(reading, baseline, selection), *plan_problems]
+        problems += [*_judge_content(reading, baseline, selection, contact.interpreter), *plan_problems]
         if not installation:
             stage("asking what is imported")
             problems += _judge_places(contact, plan, reading.inventory.root)
@@ -134,11 +134,13 @@ def _judge_identity(reading: Reading, baseline: Baseline) -> list[Problem]:
     ]
 
 
-def _judge_content(reading: Reading, baseline: Baseline, selection: Selection) -> Sequence[Problem]:
+def _judge_content(
+    reading: Reading, baseline: Baseline, selection: Selection, interpreter: Interpreter
+) -> Sequence[Problem]:
     touched = {item.source: item.sha256 for item in selection.desired}
     return (
         *drift.judge(baseline.content, reading.files, touched, reading.overlay),
-        *drift.judge_strays(reading.inventory.strays, reading.overlay),
+        *drift.judge_strays(reading.inventory.strays, reading.overlay, interpreter.extension_suffixes),
     )
 
 

@@ -39,7 +39,7 @@ def verify(options: Options, stage: Stage) -> Result:
             *modules.judge_installation(target.interpreter, target.distribution, target.name),
             *companions.judge(target.distribution, target.interpreter, manifest),
             *_judge_originals(target, manifest),
-            *drift.judge_strays(inventory.strays, overlay),
+            *drift.judge_strays(inventory.strays, overlay, target.interpreter.extension_suffixes),
             *drift.as_recorded(inventory.files, overlay),
             *_judge_processes(running, inventory),
             *lost_record(options, target, manifest),

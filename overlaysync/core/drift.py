@@ -87,9 +87,14 @@ def as_recorded(
 
 
 def judge_strays(
-    strays: Sequence[InstalledPath], overlay: Mapping[InstalledPath, Placement]
+    strays: Sequence[InstalledPath],
+    overlay: Mapping[InstalledPath, Placement],
+    extension_suffixes: Sequence[str],
 ) -> tuple[Problem, ...]:
-    """What stands before a module of the distribution, and is neither recorded nor ours."""
+    """What stands before a module of the distribution, and is neither recorded nor ours.
+
+    An extension module stands before one only with a suffix of the interpreter's.
+    """
     ours = [path for path, item in overlay.items() if item.installed_sha256 is not None]
     return tuple(
         Problem(
@@ -99,8 +104,14 @@ def judge_strays(
             stray,
         )
         for stray in strays
-        if not any(path == stray or path.startswith(stray + "/") for path in ours)
+        if _suffix(stray) in ("", *extension_suffixes)
+        and not any(path == stray or path.startswith(stray + "/") for path in ours)
     )
+
+
+def _suffix(path: InstalledPath) -> str:
+    _, dot, rest = path.rpartition("/")[2].partition(".")
+    return dot + rest
 
 
 def _judge_difference(
