@@ -76,7 +76,6 @@ SUBJECTS = (
     _subject(
         "meson-python", "0.13.1 0.13.2 0.14.0 0.15.0 0.16.0 0.17.0", "meson-python", "files listed one by one"
     ),
-    _subject("contourpy", "1.2.0 1.2.1 1.3.0", "meson-python", "compiled, C++"),
     _subject("nanobind", "2.2.0 2.4.0 2.5.0 2.6.1 2.7.0", "scikit-build-core", "headers and sources as data"),
     _subject(
         "markupsafe", "2.1.0 2.1.1 2.1.2 2.1.3 2.1.4 2.1.5 3.0.0", "setuptools, src", "compiled, with stub"
