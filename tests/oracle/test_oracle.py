@@ -18,13 +18,12 @@ from tests.oracle.trees import Entry
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
 SELECTION = [
-    ("cachetools", "5.3.2", "5.3.3", Outcome.EQUAL),
     ("humanize", "4.8.0", "4.9.0", Outcome.EQUAL),
     ("packaging", "24.2", "25.0", Outcome.EQUAL),
     ("markupsafe", "2.1.3", "2.1.4", Outcome.EQUAL),
     ("python-slugify", "6.1.1", "6.1.2", Outcome.REFUSED),
 ]
-"""Of five layouts and three backends; new data, new subpackages, a compiled part, an entry point."""
+"""Of three backends, flat and src; new data, new subpackages, a compiled part, an entry point."""
 
 
 @pytest.fixture(scope="session")
