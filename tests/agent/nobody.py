@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,7 +34,13 @@ class NobodyTransport(LocalTransport):
 
 
 def connect_as_nobody(directory: Path, before: str = "true") -> AgentSession:
-    """``directory``, and what is above it, is opened for all to read. Skips without the system's Python."""
+    """``directory``, and what is above it, is opened for all to read.
+
+    Skips where there is no system's Python, or no mount namespace.
+    """
+    unshare = subprocess.run(["unshare", "--mount", "true"], capture_output=True, text=True, check=False)
+    if unshare.returncode != 0:
+        pytest.skip(f"a mount namespace is not to be had here: {unshare.stderr.strip()}")
     if not SYSTEM_PYTHON.exists():
         pytest.skip("nobody may use no Python but the system's")
     open_for_all(directory)

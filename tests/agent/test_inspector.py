@@ -13,6 +13,7 @@ from overlaysync.model.target import Interpreter, Resolution, Setting
 from overlaysync.remote.session import AgentSession
 from tests.agent.conftest import Start
 from tests.agent.vocabulary import FILES, METADATA, Site, is_running
+from tests.parts.hooks import install_hook
 
 
 @dataclass
@@ -288,7 +289,7 @@ HOOKS = {
 
 @pytest.mark.parametrize("hook", HOOKS.values(), ids=HOOKS.keys())
 def test_start_up_hooks_do_no_harm(place: Place, hook: str) -> None:
-    place.site.write("sitecustomize.py", hook + "\n")
+    install_hook(place.site.root, hook)
     found = place.survey()
     assert (found.error, len(found.distributions)) == (None, 1)
     assert place.resolve("sample.engine")[0].runs_source is True
@@ -304,7 +305,7 @@ def test_start_up_hooks_do_no_harm(place: Place, hook: str) -> None:
     ],
 )
 def test_a_hook_that_ends_the_interpreter_is_told(place: Place, hook: str, told: str) -> None:
-    place.site.write("sitecustomize.py", hook + "\n")
+    install_hook(place.site.root, hook)
     found = place.survey()
     assert found.error is not None
     assert found.error.startswith(told)
@@ -319,7 +320,7 @@ if os.fork() == 0:
     time.sleep(600)
     os._exit(0)
 """
-    place.site.write("sitecustomize.py", hook)
+    install_hook(place.site.root, hook)
     assert place.survey().error is None
     assert not is_running(int((place.work / "pid").read_text()))
 

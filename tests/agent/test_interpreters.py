@@ -39,12 +39,14 @@ def ask(
 
 
 def test_pythons_are_found_on_the_path_and_in_usual_places(session: AgentSession, tmp_path: Path) -> None:
-    another = list(supported().values())[-1]  # the agent's own is asked as such
+    own, *others = supported().values()
+    another = others[-1] if others else own
     for name in ("python3", "python", "python3.99", "python3-config", "pythonish"):
         (tmp_path / "bin").mkdir(exist_ok=True)
         (tmp_path / "bin" / name).symlink_to(another)
     found = ask(session, Setting(environment={"PATH": f"{tmp_path}/bin:relative"}))
-    assert {path for path in found if path.startswith(str(tmp_path))} == {f"{tmp_path}/bin/python"}
+    expected = {f"{tmp_path}/bin/python"} if others else set()  # the agent's own is asked as such
+    assert {path for path in found if path.startswith(str(tmp_path))} == expected
 
 
 def test_a_virtual_environment_is_another_interpreter(

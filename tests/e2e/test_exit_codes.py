@@ -27,6 +27,7 @@ from tests.e2e.scenario import (
 )
 from tests.parts.command_line import Result
 from tests.parts.containers import Container
+from tests.parts.hooks import hook_files, install_hook
 
 HOOK = """
 import os, sys
@@ -143,7 +144,7 @@ def hook(local: LocalScenario, tmp_path: Path, action: str) -> Path:
     """A start-up hook for the environment; the path that arms it."""
     armed = tmp_path / "armed"
     text = HOOK.format(armed=str(armed), action=action)
-    (local.environment.site_packages / "sitecustomize.py").write_text(text)
+    install_hook(local.environment.site_packages, text)
     return armed
 
 
@@ -298,7 +299,8 @@ def test_130_ctrl_c_while_a_container_is_asked(stage: Stage) -> None:
             "if os.path.exists(place) and 'GENERATION = 2' in open(place).read():\n"
             "    open('/tmp/reached', 'w'); time.sleep(20)\n"
         )
-        container.write(f"{site}/sitecustomize.py", code)
+        for name, text in hook_files(code).items():
+            container.write(f"{site}/{name}", text)
 
     scenario = stage.set(prepare=hang)
     scenario.edit_generation()

@@ -10,7 +10,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
+import pytest
+
 from tests.e2e.scenario import LocalScenario, check_manners
+from tests.parts.hooks import install_hook, remove_hook
 
 GREEN, RED = "\x1b[32m", "\x1b[31m"
 PUSHED = "✓ applied: 1 file"
@@ -24,12 +27,20 @@ class Seen(NamedTuple):
     pipe: str
 
 
+def open_terminal() -> tuple[int, int]:
+    """Skips where the system has no terminals, as in a bare root directory without ``/dev/pts``."""
+    try:
+        return pty.openpty()
+    except OSError as error:
+        pytest.skip(f"no terminal is to be had here: {error}")
+
+
 def on_a_terminal(
     local: LocalScenario, *arguments: str, environment: Mapping[str, str], pipe: bool = False
 ) -> Seen:
     """Runs a command whose standard error, and unless ``pipe`` its standard output, is a terminal."""
     line = [sys.executable, "-m", "overlaysync", "-C", str(local.project.path), *arguments]
-    leader, follower = pty.openpty()
+    leader, follower = open_terminal()
     try:
         process = subprocess.Popen(
             line,
@@ -81,8 +92,7 @@ def test_a_refusal_on_a_terminal(local: LocalScenario) -> None:
 
 def test_progress_only_where_there_is_something_to_wait_for(local: LocalScenario) -> None:
     """On standard error, so that standard output can be a pipe; nothing of it stays on the screen."""
-    hook = local.environment.site_packages / "sitecustomize.py"
-    hook.write_text("import time; time.sleep(1)\n")
+    install_hook(local.environment.site_packages, "import time; time.sleep(1)")
     line = ("status", "--json", "--container", local.target, *local.options)
     seen = on_a_terminal(local, *line, environment={}, pipe=True)
     assert seen.exit_code == 0
@@ -91,7 +101,7 @@ def test_progress_only_where_there_is_something_to_wait_for(local: LocalScenario
     assert "\x1b" not in seen.pipe
     seen = on_a_terminal(local, *line, environment={"NO_COLOR": "1"}, pipe=True)
     assert seen.terminal == ""
-    hook.unlink()
+    remove_hook(local.environment.site_packages)
     assert local("status").stderr == ""
 
 
