@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.cases.seen import Collector
 from tests.parts.command_line import CommandLine
 from tests.parts.containers import ContainerFactory, sweep
 from tests.parts.engine import Engine, EngineMissingError, find_engine
@@ -27,6 +28,15 @@ TERMINAL_VARIABLES = (
 )
 PYTHON_VARIABLES = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "PYTHONSAFEPATH")
 """With any of them inherited, tests of bytecode and of import order pass without having tested anything."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--write-cases", action="store_true", help="write docs/cases.md from what the tests see")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # of xdist: the controller collects
+        config.pluginmanager.register(Collector(write=config.getoption("--write-cases")))
 
 
 @pytest.fixture(autouse=True)
