@@ -52,19 +52,20 @@ def _prove_imports(
     expected: Mapping[InstalledPath, Sha256 | None],
     restored: Collection[InstalledPath],
 ) -> tuple[tuple[Resolution, ...], tuple[Problem, ...]]:
-    """By a fresh interpreter, as the workload's user: modules resolve there, data can be read."""
+    """By a fresh interpreter, as the workload's user: files can be read, modules resolve to them."""
     root = inventory.root
     recorded = {file.path for file in inventory.files}
     ours = {f"{root}/{path}" for path in recorded | set(expected) if expected.get(path, "") is not None}
     modules = {path: name for path in sorted(expected) if (name := module_name(path)) is not None}
-    data = [
-        f"{root}/{path}" for path in sorted(expected) if path not in modules and expected[path] is not None
-    ]
-    answers, unreadable = contact.session.read_back(
-        contact.interpreter.path, contact.setting, list(modules.values()), data
+    present = {f"{root}/{path}": path for path in sorted(expected) if expected[path] is not None}
+    answers, refused = contact.session.read_back(
+        contact.interpreter.path, contact.setting, list(modules.values()), list(present)
     )
+    unreadable = {present[file]: reason for file, reason in refused}
     problems = []
     for (path, _), resolution in zip(modules.items(), answers, strict=True):
+        if path in unreadable:
+            continue  # which is why it cannot be imported
         if expected[path] is None:
             problem = judge_absent(resolution, f"{root}/{path}", ours, path)
         else:
@@ -72,9 +73,11 @@ def _prove_imports(
             problem = judge(resolution, f"{root}/{path}", path)
         if problem is not None:
             problems.append(problem)
-    for file, reason in unreadable:
-        message = f"{file} cannot be read as the workload's user (uid {contact.interpreter.uid}): {reason}"
-        problems.append(Problem("not-importable", message, "look at its mode and labels in the target", file))
+    for path, reason in unreadable.items():
+        who = f"the workload's user (uid {contact.interpreter.uid})"
+        message = f"{root}/{path} cannot be read as {who}: {reason}"
+        next_step = "look at its mode and labels in the target, and at those of the directories above it"
+        problems.append(Problem("not-importable", message, next_step, path))
     return tuple(answers), tuple(problems)
 
 

@@ -129,35 +129,6 @@ def test_a_mount_over_the_package(stage: Stage, tmp_path: Path) -> None:
 
 
 @CONTAINER
-def test_a_linked_package_directory(stage: Stage) -> None:
-    prepare = script(
-        "mkdir /elsewhere && mv $SITE/sample_pkg /elsewhere/ && ln -s /elsewhere/sample_pkg $SITE/"
-    )
-    scenario = stage.set(prepare=prepare)
-    scenario.edit_generation()
-    answer = scenario.refused()
-    assert (answer["exit_code"], codes(answer)) == (5, ["link", "shadowed"])
-    assert "sample_pkg" in answer["problems"][0]["message"]
-
-
-@CONTAINER
-def test_a_linked_file_and_hard_links(scenario: Scenario) -> None:
-    """uv links files from its cache: a symbolic link is refused, of hard links only ours gets new content."""
-    place = f"{scenario.site}/sample_pkg/engine.py"
-    scenario.container.exec("mv", place, "/kept.py", check=True)
-    scenario.container.exec("ln", "-s", "/kept.py", place, check=True)
-    scenario.edit_generation()
-    answer = scenario.refused()
-    assert (answer["exit_code"], "link" in codes(answer)) == (5, True)
-    scenario.container.exec("rm", place, check=True)
-    scenario.container.exec("ln", "/kept.py", place, check=True)
-    answer = scenario.applied()
-    assert "hard link" in str(answer["details"]["notes"])
-    assert "GENERATION = 1" in scenario.container.exec("cat", "/kept.py").stdout
-    assert scenario.answer() == "generation 2: 1.0"
-
-
-@CONTAINER
 def test_a_compiled_twin(scenario: Scenario) -> None:
     """E07: of ``engine.so`` and ``engine.py`` the import system takes the former."""
     twin = f"{scenario.site}/sample_pkg/engine.abi3.so"
@@ -191,31 +162,6 @@ def test_a_file_of_the_package_is_missing(scenario: Scenario) -> None:
     answer = scenario.refused()
     assert answer["exit_code"] == 5
     assert set(codes(answer)) <= {"destination-missing", "original-differs", "shadowed", "not-importable"}
-
-
-@CONTAINER
-def test_a_read_only_root(stage: Stage) -> None:
-    scenario = stage.set(read_only=True)
-    scenario.edit_generation()
-    status = scenario.ask("status")
-    assert [item["source"] for item in status["operations"]] == ["sample_pkg/engine.py"]
-    answer = scenario.refused()
-    assert (answer["exit_code"], codes(answer)) == (5, ["not-writable"])
-    assert "read-only" in answer["problems"][0]["message"]
-    assert "writable root" in answer["problems"][0]["next_step"]
-
-
-@CONTAINER
-@pytest.mark.parametrize("locale", ["POSIX", "C.UTF-8"])
-def test_no_shell_and_any_locale(stage: Stage, images: ImageFactory, locale: str) -> None:
-    scenario = stage.set(image=images.no_shell(), environment={"LC_ALL": locale})
-    before = scenario.files()
-    scenario.project.write("sample_pkg/data/ü.json", "{}\n")
-    scenario.edit_generation()
-    assert len(scenario.applied()["operations"]) == 2
-    assert scenario.answer() == "generation 2: 1.0"
-    assert scenario.ask("revert")["outcome"] == "applied"
-    assert scenario.files() == before
 
 
 @CONTAINER

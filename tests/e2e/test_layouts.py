@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.e2e.scenario import Scenario, Stage, codes
+from tests.e2e.scenario import Scenario, Stage
 from tests.parts.containers import Container
 from tests.parts.images import ImageFactory
 
@@ -67,43 +67,6 @@ def test_what_the_distribution_does_not_hold_is_reported(stage: Stage) -> None:
 
 def own(path: str) -> Callable[[Container], object]:
     return lambda container: container.exec("chown", "-R", "1000:1000", path, check=True)
-
-
-def test_root_owns_the_site_packages_and_the_container_is_not_root(stage: Stage) -> None:
-    scenario = stage.set(user="dev")
-    before = scenario.files()
-    scenario.edit_generation()
-    answer = scenario.refused()
-    assert (answer["exit_code"], codes(answer)) == (5, ["not-writable"])
-    [problem] = answer["problems"]
-    assert "uid 1000" in problem["message"]
-    assert "owner uid 0" in problem["message"]
-    assert "--user root" in problem["next_step"]
-
-    scenario.applied("--user", "root")
-    assert scenario.answer() == "generation 2: 1.0"
-    after = scenario.files()["sample_pkg/engine.py"]
-    assert after[:3] == before["sample_pkg/engine.py"][:3]
-    record = scenario.cli("-C", scenario.project.path, "manifest", "show", "--json").json()
-    assert record["details"]["manifest"]["interpreter"]["uid"] == 1000  # proven as the workload, not as root
-    refusal = scenario.refused(command="revert")
-    assert (refusal["exit_code"], codes(refusal)) == (5, ["not-writable"])
-    scenario.ask("revert", "--user", "root")
-    assert scenario.files() == before
-
-
-def test_a_file_that_the_workload_could_not_read_is_no_success(stage: Stage) -> None:
-    """Root would write what the workload, a uid without an account, cannot import."""
-    scenario = stage.set(user="4242")
-    scenario.project.write("sample_pkg/layers/drop.py", "RATE = 0.5\n")
-    scenario.container.exec("chmod", "0700", f"{scenario.site}/sample_pkg/layers", user="0", check=True)
-    before = scenario.files()
-    answer = scenario.push("--user", "root")
-    assert answer["outcome"] in ("refused", "failed")
-    assert answer["exit_code"] in (5, 8)
-    assert scenario.files() == before
-    scenario.container.exec("chmod", "0755", f"{scenario.site}/sample_pkg/layers", user="0", check=True)
-    scenario.applied("--user", "root")
 
 
 def test_a_user_who_owns_the_environment(stage: Stage) -> None:

@@ -67,11 +67,15 @@ WRITE_FILE = "import sys; open(sys.argv[1], 'wb').write(sys.stdin.buffer.read())
 
 
 class Container:
-    """A container by its name. Commands run in it with its own environment, as its own user."""
+    """A container by its name. Commands run in it with its own environment, as its own user.
 
-    def __init__(self, engine: Engine, name: str) -> None:
+    ``interpreter``: the Python that looks around in it, where that is not the first on its PATH.
+    """
+
+    def __init__(self, engine: Engine, name: str, interpreter: str = "python3") -> None:
         self.engine = engine
         self.name = name
+        self.interpreter = interpreter
 
     def exec(
         self,
@@ -93,12 +97,14 @@ class Container:
         return subprocess.CompletedProcess(argv, done.returncode, out, err)
 
     def python(self, code: str, *, user: str | None = None) -> str:
-        """What ``python3 -c code`` prints, stripped; RuntimeError where it fails."""
-        return self.exec("python3", "-c", code, user=user, check=True).stdout.strip()
+        """What ``python -c code`` prints, stripped; RuntimeError where it fails."""
+        return self.exec(self.interpreter, "-c", code, user=user, check=True).stdout.strip()
 
     def write(self, path: str, text: str, *, user: str | None = None) -> None:
         """Write a file in place, as somebody at work inside the container would."""
-        self.exec("python3", "-I", "-S", "-B", "-c", WRITE_FILE, path, user=user, input=text, check=True)
+        self.exec(
+            self.interpreter, "-I", "-S", "-B", "-c", WRITE_FILE, path, user=user, input=text, check=True
+        )
 
     def tree(self, path: str, *, times: bool = False) -> dict[str, Entry]:
         """Every path at and below ``path``, read by the container's own Python as root.
@@ -106,7 +112,7 @@ class Container:
         Keys are relative to ``path``, which itself is ``.``; equal trees are equal dictionaries. What is
         mounted below it (``/proc``, ``/sys``) is not entered.
         """
-        reader = ("python3", "-I", "-S", "-B", "-c", READ_TREE, path)
+        reader = (self.interpreter, "-I", "-S", "-B", "-c", READ_TREE, path)
         entries = json.loads(self.exec(*reader, user="0", check=True).stdout)
         return {
             name: Entry(mode, uid, gid, content, time if times else None)
@@ -119,7 +125,7 @@ class Container:
         Far cheaper than ``tree``, since nothing is read: a write, rename, link or change of mode shows in the
         time of the last status change, which no program can set.
         """
-        reader = ("python3", "-I", "-S", "-B", "-c", READ_STAMPS, path)
+        reader = (self.interpreter, "-I", "-S", "-B", "-c", READ_STAMPS, path)
         stamps: dict[str, list[int]] = json.loads(self.exec(*reader, user="0", check=True).stdout)
         return stamps
 
@@ -166,6 +172,7 @@ class ContainerFactory:
         user: str | None = None,
         mounts: Iterable[str] = (),
         read_only: bool = False,
+        interpreter: str = "python3",
         arguments: Sequence[str] = (),
         command: Sequence[str] = (),
     ) -> Container:
@@ -173,6 +180,7 @@ class ContainerFactory:
 
         Args:
             mounts: values of ``--volume``.
+            interpreter: see ``Container``.
             arguments: further options of the engine's ``run``.
             command: in place of the image's own.
         """
@@ -186,7 +194,7 @@ class ContainerFactory:
         options += ["--read-only"] if read_only else []
         self.started.append(name)
         self.engine.run("run", *options, *arguments, image, *command)
-        return Container(self.engine, name)
+        return Container(self.engine, name, interpreter)
 
     def remove_all(self) -> None:
         """Remove what was started here, whatever became of it."""
