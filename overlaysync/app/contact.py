@@ -8,17 +8,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from packaging.utils import canonicalize_name
 
 from overlaysync.app.options import Options, Stage
 from overlaysync.config.configuration import PackageConfiguration
 from overlaysync.config.loading import load
 from overlaysync.config.selection import LOCAL, on_this_machine, select
+from overlaysync.core.image_identity import resolve
 from overlaysync.core.modules import choose
 from overlaysync.errors import LockedError, TargetError, UsageError
 from overlaysync.model.seams import Transport
 from overlaysync.model.target import (
+    UNKNOWN,
     Distribution,
     Interpreter,
     Inventory,
@@ -29,6 +31,8 @@ from overlaysync.remote.session import AgentSession, connect
 from overlaysync.targets.specification import open_target
 
 LOCK_SECONDS = 3.0
+MAXIMUM_INDEX = 4 << 20
+"""Bytes of an image index: what registries take (OCI distribution specification)."""
 
 
 class Contact(Struct, frozen=True):
@@ -68,12 +72,50 @@ def find_root(directory: Path) -> Path:
     return next((place for place in (start, *start.parents) if (place / ".git").exists()), start)
 
 
+class Link(Struct, frozen=True):
+    """A conversation with the agent of a target, before anything was looked for there.
+
+    ``interpreter``: the one that the command line or the configuration names.
+    """
+
+    package: PackageConfiguration
+    name: str  # the distribution's name, normalised (PEP 503)
+    transport: Transport
+    identity: TargetIdentity
+    setting: Setting
+    session: AgentSession
+    interpreter: str | None
+
+
 @contextmanager
 def contact(options: Options, stage: Stage) -> Iterator[Contact]:
     """Opens everything, and closes it whatever happens.
 
     Raises ConfigError, UsageError, TargetError, AgentLostError.
     """
+    with link(options, stage) as opened:
+        stage("finding the interpreter")
+        yield find(opened)
+
+
+def find(link: Link) -> Contact:
+    """The interpreter and the distribution, as they are now. Raises TargetError, AgentLostError."""
+    found = _interpreter(link.session, link.name, link.setting, link.interpreter, link.identity)
+    return Contact(
+        package=link.package,
+        name=link.name,
+        transport=link.transport,
+        identity=link.identity,
+        setting=link.setting,
+        session=link.session,
+        interpreter=found,
+        distribution=_distribution(found),
+    )
+
+
+@contextmanager
+def link(options: Options, stage: Stage) -> Iterator[Link]:
+    """Opens the conversation, and closes it whatever happens. Raises as ``contact`` does."""
     configuration = load(find_root(options.worktree), options.config)
     package = select(configuration, options.distribution)
     name = _named(package)
@@ -87,22 +129,25 @@ def contact(options: Options, stage: Stage) -> Iterator[Contact]:
     transport = open_target(specification, interpreter=interpreter, user=options.user or package.user)
     try:
         stage("contacting the target")
-        identity, setting = transport.describe(), _setting(transport, package)
+        identity, setting = _identity(transport, options.image_index), _setting(transport, package)
         with connect(transport) as session:
-            stage("finding the interpreter")
-            found = _interpreter(session, name, setting, interpreter, identity)
-            yield Contact(
+            yield Link(
                 package=package,
                 name=name,
                 transport=transport,
                 identity=identity,
                 setting=setting,
                 session=session,
-                interpreter=found,
-                distribution=found.distributions[0],
+                interpreter=interpreter,
             )
     finally:
         transport.close()
+
+
+def _distribution(interpreter: Interpreter) -> Distribution:
+    """The copy that is found first; of two, which one the code is of is not told by any version."""
+    first, *others = interpreter.distributions
+    return structs.replace(first, version=UNKNOWN) if others else first
 
 
 def _named(package: PackageConfiguration) -> str:
@@ -112,6 +157,32 @@ def _named(package: PackageConfiguration) -> str:
             "name the installed project: --distribution NAME",
         )
     return canonicalize_name(package.distribution)
+
+
+def _identity(transport: Transport, image_index: Path | None) -> TargetIdentity:
+    identity = transport.describe()
+    if image_index is None:
+        return identity
+    try:
+        with image_index.open("rb") as file:
+            document = file.read(MAXIMUM_INDEX)
+    except OSError as error:
+        raise UsageError(
+            f"the image index {str(image_index)!r} cannot be read: {error.strerror}",
+            "name a file: --image-index FILE",
+        ) from error
+    return resolve(identity, document)
+
+
+def _copies(interpreter: Interpreter) -> str:
+    """The copies that an interpreter sees, in its order, and what it imports."""
+    copies = [f"{item.root}/{item.metadata}" for item in interpreter.distributions]
+    imported = [item.origin for item in interpreter.packages if item.origin is not None][:1]
+    return "".join(
+        f", {verb} {' and '.join(places)}"
+        for verb, places in (("sees", copies), ("imports", imported))
+        if places
+    )
 
 
 def _setting(transport: Transport, package: PackageConfiguration) -> Setting:
@@ -145,7 +216,7 @@ def _interpreter(
         return holders[0]
     if holders:
         listing = "; ".join(
-            f"{item.path} ({item.error or item.version}, prefix {item.prefix})"
+            f"{item.path} ({item.error or item.version}, prefix {item.prefix}{_copies(item)})"
             for item in (*holders, *doubtful)
         )
         raise TargetError(

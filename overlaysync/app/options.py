@@ -18,6 +18,7 @@ def silent(_stage: str) -> None:
 class Options(Struct, frozen=True):
     """Where, onto what, and with which evidence.
 
+    ``image_index``: the index that the image was pulled by, as its registry serves it.
     ``records``: where manifests are kept on the host (default: the user's state directory).
     ``acknowledged``: names of risk classes (``binding``, ``jit``, ``syntax``, ``removals``,
     ``drift``, ``environment``).
@@ -28,6 +29,7 @@ class Options(Struct, frozen=True):
     container: str | None = None
     distribution: str | None = None
     image_commit: str | None = None
+    image_index: Path | None = None
     interpreter: str | None = None
     user: str | None = None
     records: Path | None = None

@@ -41,6 +41,14 @@ def image_commit_option(function: F) -> F:
     )(function)
 
 
+def image_index_option(function: F) -> F:
+    return click.option(
+        "--image-index",
+        metavar="FILE",
+        help="Index that the image was pulled by, as its registry serves it; tells the manifest.",
+    )(function)
+
+
 class RiskNames(click.ParamType[tuple[str, ...]]):
     """One class of risk, or several with commas between them."""
 
@@ -81,6 +89,7 @@ def options_of(directory: str, given: dict[str, Any]) -> Options:
         container=given.get("container"),
         distribution=given.get("distribution"),
         image_commit=given.get("image_commit"),
+        image_index=Path(index) if (index := given.get("image_index")) is not None else None,
         interpreter=given.get("interpreter"),
         user=given.get("user"),
         acknowledged=frozenset(name for names in given.get("acknowledge") or () for name in names),

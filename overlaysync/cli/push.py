@@ -12,6 +12,7 @@ from overlaysync.cli import common
 @click.command(epilog="Example: overlaysync push --container my-dev")
 @common.target_options
 @common.image_commit_option
+@common.image_index_option
 @common.acknowledge_option
 @click.option("--dry-run", is_flag=True, help="Print the plan; write nothing.")
 @common.json_option

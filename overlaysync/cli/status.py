@@ -12,6 +12,7 @@ from overlaysync.cli import common
 @click.command(epilog="Example: overlaysync status --container my-dev --check")
 @common.target_options
 @common.image_commit_option
+@common.image_index_option
 @common.acknowledge_option
 @click.option("--check", is_flag=True, help="Exit code 1 when anything is pending or in the way.")
 @common.json_option

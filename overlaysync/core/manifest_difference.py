@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from overlaysync.core.image_identity import same_image
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Placement
+from overlaysync.model.target import UNKNOWN
 
 
 class FactDifference(Struct, frozen=True):
@@ -40,8 +42,13 @@ class ManifestDifference(Struct, frozen=True):
 
 
 def compare(before: Manifest, after: Manifest) -> ManifestDifference:
-    """What is different in ``after``. Time, tool, operations and timings are the run's, not its result's."""
+    """What is different in ``after``. Time, tool, operations and timings are the run's, not its result's.
+
+    What the image is called differs by engine and by pull; it is told only where it may be another image.
+    """
     old_facts, new_facts = _facts(before), _facts(after)
+    if not same_image(before.target, after.target):
+        old_facts, new_facts = old_facts | _image_facts(before), new_facts | _image_facts(after)
     old = {placement.destination: placement for placement in before.overlay}
     new = {placement.destination: placement for placement in after.overlay}
     return ManifestDifference(
@@ -74,11 +81,21 @@ def _facts(manifest: Manifest) -> dict[str, str | None]:
         "target": f"{target.kind}:{target.name}",
         "container": target.container_id,
         "started": target.started_at,
-        "image": target.image_id,
         "platform": target.platform,
         "interpreter": manifest.interpreter.path,
         "interpreter version": manifest.interpreter.version,
         "distribution": f"{distribution.name} {distribution.version}",
         "install root": distribution.root,
         "RECORD": distribution.record_sha256,
+    }
+
+
+def _image_facts(manifest: Manifest) -> dict[str, str | None]:
+    target = manifest.target
+    return {
+        "image": target.image_id,
+        "config digest": target.config_digest,
+        "repo digests": ", ".join(target.repo_digests) or UNKNOWN,
+        "index digest": target.index_digest,
+        "manifest digest": target.manifest_digest,
     }

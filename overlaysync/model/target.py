@@ -20,14 +20,22 @@ UNKNOWN = "unknown"
 
 
 class TargetIdentity(Struct, frozen=True):
-    """Which target this is, as the engine tells. What the engine does not tell is ``unknown``."""
+    """Which target this is, as the engine tells. What the engine does not tell is ``unknown``.
+
+    ``image_id`` is what this engine calls the image by: the digest of its configuration, its manifest or its
+    index, by the engine's store. ``repo_digests`` are manifests or indexes, with registry and repository.
+    """
 
     kind: str
     name: str
     container_id: str = UNKNOWN
+    created_at: str = UNKNOWN
     started_at: str = UNKNOWN
     image_id: str = UNKNOWN
     image_name: str = UNKNOWN
+    config_digest: str = UNKNOWN
+    manifest_digest: str = UNKNOWN  # of the platform that runs
+    index_digest: str = UNKNOWN  # over all platforms, where the image came as one
     repo_digests: tuple[str, ...] = ()
     platform: str = UNKNOWN
     engine: str = UNKNOWN
@@ -70,6 +78,22 @@ class Distribution(Struct, frozen=True):
     requires: tuple[str, ...] = ()  # Requires-Dist of its METADATA
 
 
+class Companion(Struct, frozen=True):
+    """A project of the environment that the distribution's compiled parts have to fit, or the distribution.
+
+    ``required``: by the distribution's metadata; otherwise only named after it. ``version`` None: unknown.
+    ``changed_at``: when its RECORD or one of its libraries last changed in any way, which no program can set;
+    ``written_at``: when by their times of modification, which can be set. Seconds since the epoch.
+    """
+
+    name: str
+    required: bool = True
+    version: str | None = None
+    record_sha256: Sha256 | None = None
+    changed_at: float | None = None
+    written_at: float | None = None
+
+
 class Resolution(Struct, frozen=True):
     """What a fresh interpreter of the target resolves a module name to, without importing anything.
 
@@ -100,8 +124,10 @@ class Interpreter(Struct, frozen=True):
     finders: tuple[str, ...] = ()
     user_site: str | None = None
     user_site_enabled: bool = False
+    no_user_site: str | None = None  # PYTHONNOUSERSITE as the workload has it
     uid: int = -1
     installed: dict[str, str | None] = field(default_factory=dict)  # versions of all projects it sees
+    companions: tuple[Companion, ...] = ()
     hooks: tuple[str, ...] = ()  # .pth files on its search path: they run, or add paths, at every start
     distributions: tuple[Distribution, ...] = ()
     packages: tuple[Resolution, ...] = ()  # the distribution's top-level names, resolved
@@ -127,7 +153,17 @@ class RunningProcess(Struct, frozen=True):
     prefix: str | None = None
     base_prefix: str | None = None  # another environment that it sees too
     python_path: tuple[str, ...] | None = None
-    mapped: tuple[str, ...] = ()  # files of the distribution in its memory
+    mapped: tuple[str, ...] = ()  # files below the install root in its memory, or open in it
+    loaded: float | None = None  # when its program was started: that of its parent, where it was only forked
+
+
+class Validation(str, enum.Enum):
+    """How bytecode is told to be still its source's (PEP 552): unchecked, it is trusted for ever."""
+
+    TIMESTAMP = "timestamp"
+    CHECKED_HASH = "checked-hash"
+    UNCHECKED_HASH = "unchecked-hash"
+    UNKNOWN = UNKNOWN
 
 
 class FileKind(str, enum.Enum):
@@ -157,14 +193,18 @@ class InstalledFile(Struct, frozen=True):
     sha256: Sha256 | None = None
     blob: ObjectId | None = None
     twins: tuple[str, ...] = ()  # extension modules and bytecode that would be imported before or without it
+    linked_cache: bool = False  # the __pycache__ beside it is a link
     unwritable: str | None = None  # why the writing user may not replace it
     error: str | None = None
 
 
 class Applied(Struct, frozen=True):
-    """What applying a transaction did beside its operations: bytecode dropped, directories made."""
+    """What applying a transaction did beside its operations: bytecode dropped, directories made.
 
-    dropped: dict[str, list[str]]
+    ``dropped``: of each source the bytecode files, below the install root or absolute, with their validation.
+    """
+
+    dropped: dict[str, dict[str, Validation]]
     made: tuple[InstalledPath, ...] = ()
 
 
@@ -178,6 +218,7 @@ class Inventory(Struct, frozen=True):
     strays: tuple[InstalledPath, ...] = ()  # unrecorded, and imported in place of a recorded module
     outside: tuple[str, ...] = ()  # RECORD entries that leave the install root
     mounts: tuple[str, ...] = ()  # mount points at or below the install root
+    mounted_on: str | None = None  # the mount point that the install root lies on
     manifest: str | None = None  # text of the overlay's manifest in the target
     recorded_at: float | None = None  # when it was written: seconds since the epoch, by the target's clock
     recovered: str | None = None  # what an interrupted transaction was turned into

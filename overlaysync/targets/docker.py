@@ -11,6 +11,7 @@ import msgspec
 
 from overlaysync.errors import NoInterpreterError, OverlaysyncError, TargetError
 from overlaysync.model.target import UNKNOWN, Setting, TargetIdentity
+from overlaysync.targets import image_digests
 from overlaysync.targets.inspected import InspectedContainer, InspectedImage, State
 from overlaysync.targets.pipes import ChildProcess
 
@@ -27,6 +28,7 @@ PYTHONS = (
     "/venv/bin/python3",
     "/.venv/bin/python3",
 )
+EVENTS = ("create", "destroy", "die", "oom", "pause", "rename", "start", "unpause")
 INSPECT_SECONDS = 60.0
 UNREACHABLE = (
     "cannot connect to",
@@ -59,11 +61,15 @@ class DockerTransport:
             kind=self.program,
             name=self.name,
             container_id=container.id,
+            created_at=container.created,
             started_at=container.state.started_at,
             image_id=container.image,
             image_name=container.config.image or UNKNOWN,
-            repo_digests=tuple(sorted(image.repo_digests or ())),
-            platform=f"{image.os}/{image.architecture}" if image.os and image.architecture else UNKNOWN,
+            config_digest=image_digests.config_digest(image),
+            manifest_digest=image_digests.manifest_digest(container, image),
+            index_digest=image_digests.index_digest(image),
+            repo_digests=image_digests.repo_digests(image),
+            platform=image_digests.platform(container, image),
             engine=self.program,
         )
 
@@ -91,6 +97,12 @@ class DockerTransport:
         return ChildProcess(
             [self.program, "exec", "--interactive", "--workdir", "/", *user, container, *argv]
         )
+
+    def events(self) -> ChildProcess:
+        """Also of another container that gets the name."""
+        filters = ["type=container", f"container={self.name}", *(f"event={event}" for event in EVENTS)]
+        options = [word for text in filters for word in ("--filter", text)]
+        return ChildProcess([self.program, "events", *options, "--format", "{{.Action}}"])
 
     def explain(self, exit_code: int | None, stderr: str) -> OverlaysyncError:
         last = (stderr.splitlines()[-1:] or ["it said nothing"])[0]
