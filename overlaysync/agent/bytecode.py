@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from overlaysync.agent.tree import Tree, join, split
 
 CACHE = b"__pycache__"
+TIMESTAMP, CHECKED, UNCHECKED, UNKNOWN = "timestamp", "checked-hash", "unchecked-hash", "unknown"
+FLAGGED = range(3392, 20121)  # magic numbers of CPython that have PEP 552's word of flags: 3.7 and newer
 
 
 def beside(tree: Tree, path: bytes) -> list[bytes]:
@@ -33,6 +36,29 @@ def _of_stem(tree: Tree, directory: bytes, stem: bytes) -> list[bytes]:
     ]
 
 
+def linked_cache(tree: Tree, path: bytes) -> bool:
+    """Whether the bytecode of a source lies behind a link: followed by Python, and never by us."""
+    directory, name = split(path)
+    status = tree.status(join(directory, CACHE)) if name.endswith(b".py") else None
+    return status is not None and stat.S_ISLNK(status.st_mode)
+
+
+def validation(tree: Tree, path: bytes) -> str:
+    """How an interpreter judges whether a bytecode file is still its source's, by its word of flags."""
+    try:
+        file = tree.open(path)
+    except OSError:
+        return UNKNOWN
+    with os.fdopen(file, "rb") as stream:
+        head = stream.read(8)
+    magic, flags = int.from_bytes(head[:2], "little"), int.from_bytes(head[4:], "little")
+    if len(head) < 8 or head[2:4] != b"\r\n" or magic not in FLAGGED or flags & ~0b11:
+        return UNKNOWN
+    if not flags & 0b01:
+        return TIMESTAMP
+    return CHECKED if flags & 0b10 else UNCHECKED
+
+
 def drop_empty_cache(tree: Tree, directory: bytes) -> None:
     """Removes the ``__pycache__`` of a directory when nothing is in it."""
     cache = join(directory, CACHE)
@@ -40,13 +66,15 @@ def drop_empty_cache(tree: Tree, directory: bytes) -> None:
         tree.remove_directory(cache)
 
 
-def drop_prefixed(prefix: bytes, roots: list[bytes], paths: list[bytes]) -> dict[bytes, list[bytes]]:
-    """Removes bytecode of ``paths`` below a ``PYTHONPYCACHEPREFIX``; absolute paths removed, by source.
+def drop_prefixed(prefix: bytes, roots: list[bytes], paths: list[bytes]) -> dict[bytes, dict[bytes, str]]:
+    """Removes bytecode of ``paths`` below a ``PYTHONPYCACHEPREFIX``.
+
+    Of each source, the absolute paths removed, and how they were validated.
 
     The prefix mirrors the sources' absolute paths, spelled as the search path spells them: ``roots`` are the
     spellings of the install root. What lies there is nobody's but the interpreter's, and is not kept.
     """
-    removed: dict[bytes, list[bytes]] = {}
+    removed: dict[bytes, dict[bytes, str]] = {}
     if not os.path.isdir(prefix):
         return removed
     tree = Tree(os.path.realpath(prefix))
@@ -56,8 +84,8 @@ def drop_prefixed(prefix: bytes, roots: list[bytes], paths: list[bytes]) -> dict
             for root in roots if name.endswith(b".py") else ():
                 mirrored = os.path.normpath(os.path.join(root, directory)).strip(b"/")
                 for item in _of_stem(tree, mirrored, name[:-3]):
+                    removed.setdefault(path, {})[os.path.join(prefix, item)] = validation(tree, item)
                     tree.remove(item)
-                    removed.setdefault(path, []).append(os.path.join(prefix, item))
     finally:
         tree.close()
     return removed

@@ -73,13 +73,19 @@ def _distributions(listing: list[tuple[str, str]], wanted: str) -> list[tuple[st
 
 
 def _installed(listing: list[tuple[str, str]]) -> dict[str, str | None]:
-    """Versions of all projects on the search path, by the copy that is found first."""
+    """Versions of all projects on the search path, by the copy that is found first.
+
+    Two in one directory are none: which of them the code is of cannot be told.
+    """
     versions: dict[str, str | None] = {}
     for _, name in listing:
         match = METADATA.match(name)
         if match:
-            project, version = _text(_canonical(match.group(1))), match.group(2)
-            versions.setdefault(str(project), _text(version) if version else None)
+            project, version = str(_text(_canonical(match.group(1)))), match.group(2)
+            if places.get(project) == directory:
+                versions[project] = None
+            versions.setdefault(project, _text(version) if version else None)
+            places.setdefault(project, directory)
     return versions
 
 
@@ -203,16 +209,27 @@ def _printable(error: Exception) -> str:
     return str(error).encode("ascii", "backslashreplace").decode("ascii")[:500]
 
 
-def _top_level(dist_info: str) -> list[str]:
-    """Import names of a distribution, by its RECORD."""
-    names = set()
+def _package(name: str, has_file: bool) -> dict[str, Any]:
+    """A top-level name resolved; that of a package with an ``__init__`` must not be a namespace only."""
+    row = resolve(name)
+    if has_file and row.get("origin") is None and row.get("locations"):
+        row["error"] = "only a namespace package is found (%s), without its __init__" % ", ".join(
+            row["locations"]
+        )
+    return row
+
+
+def _top_level(dist_info: str) -> dict[str, bool]:
+    """Import names of a distribution, by its RECORD; whether a file is behind each, as of no namespace."""
+    names: dict[str, bool] = {}
     for line in (_read(os.path.join(dist_info, "RECORD")) or "").splitlines():
         first, _, rest = line.split(",", 1)[0].strip('"').partition("/")
         if rest and first.isidentifier():
-            names.add(first)
+            names[first] = names.get(first, False) or rest.startswith("__init__.")
         elif not rest and first.endswith(".py") and first[:-3].isidentifier():
-            names.add(first[:-3])
-    return sorted(names - {"__pycache__"})
+            names[first[:-3]] = True
+    names.pop("__pycache__", None)
+    return names
 
 
 def survey(request: dict[str, Any]) -> dict[str, Any]:
@@ -236,7 +253,7 @@ def survey(request: dict[str, Any]) -> dict[str, Any]:
         "installed": _installed(listing),
         "hooks": [_text(name) for _, name in listing if name.endswith(".pth")],
         "distributions": [item for _, item in found],
-        "packages": [resolve(name) for name in _top_level(usable[0])] if usable else [],
+        "packages": [_package(*item) for item in sorted(_top_level(usable[0]).items())] if usable else [],
     }
 
 
@@ -258,3 +275,4 @@ def main(question: bytes, answer: int) -> None:
     content = {"survey": survey, "read_back": read_back}[request["do"]](request)
     with os.fdopen(answer, "wb") as stream:
         stream.write(json.dumps(content).encode("ascii") + b"\n")
+        "no_user_site": _text(os.environ.get("PYTHONNOUSERSITE")),

@@ -12,6 +12,7 @@ import os
 import stat
 import struct
 
+from overlaysync.agent import bytecode
 from overlaysync.agent.failure import Failure, reason
 from overlaysync.agent.frames import to_path, to_text
 from overlaysync.agent.tree import LinkInTheWay, Tree, join, split
@@ -88,6 +89,7 @@ def look(
         status = tree.status(path)
         if status is not None:
             _describe(tree, path, status, object_format, row)
+        row["linked_cache"] = bytecode.linked_cache(tree, path)
         if suffixes:
             row["twins"] = [to_text(name) for name in twins(tree, path, suffixes)]
         if writable:
@@ -184,19 +186,21 @@ def _flagged(handle: int) -> bool:
     return bool(flags & (IMMUTABLE | APPEND_ONLY))
 
 
-def mounts(root: bytes) -> list[str]:
-    """Mount points at or below ``root`` in the mount namespace of this process (proc(5))."""
-    found = set()
+def mounts(root: bytes) -> tuple[list[str], str]:
+    """(mount points at or below ``root``, the one that it lies on) in this mount namespace (proc(5))."""
+    found, holder = set(), b"/"
     try:
         with open("/proc/self/mountinfo", "rb") as stream:
             for line in stream:
                 point = _unescape(line.split(b" ")[4])
                 if point == root or point.startswith(root + b"/"):
                     found.add(to_text(point))
+                if point == root or root.startswith(point.rstrip(b"/") + b"/"):
+                    holder = max(holder, point, key=len)
     except OSError as error:
         if error.errno != errno.ENOENT:
             raise
-    return sorted(found)
+    return sorted(found), to_text(holder)
 
 
 def _unescape(field: bytes) -> bytes:
@@ -215,12 +219,14 @@ def take(tree: Tree, metadata: bytes, object_format: str) -> dict[str, Any]:
         row = look(tree, to_path(path), object_format)
         row.update(recorded=True, record_sha256=record_sha256)
         files.append(row)
+    points, holder = mounts(tree.root)
     return {
         "record_sha256": digest,
         "files": files,
         "strays": [to_text(path) for path in strays(tree, {to_path(path) for path in recorded})],
         "outside": outside,
-        "mounts": mounts(tree.root),
+        "mounts": points,
+        "mounted_on": holder,
     }
 
 
@@ -243,7 +249,12 @@ def strays(tree: Tree, recorded: set[bytes]) -> list[bytes]:
             path = join(directory, name)
             if path in recorded or name.partition(b".")[0] not in known:
                 continue
-            package = name in known and tree.status(join(path, b"__init__.py")) is not None
-            if package or name.endswith(b".so"):
+            if name.endswith(b".so") or (name in known and _is_package(tree, path)):
                 found.append(path)
     return found
+
+
+def _is_package(tree: Tree, path: bytes) -> bool:
+    """A directory that is imported as a package: by source, by bytecode alone, or by an extension module."""
+    names = tree.names(path)
+    return any(name.startswith(b"__init__.") and name.endswith((b".py", b".pyc", b".so")) for name in names)

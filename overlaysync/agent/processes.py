@@ -6,6 +6,7 @@ import os
 import re
 import time
 
+from overlaysync.agent import loaded
 from overlaysync.agent.frames import to_text
 from overlaysync.agent.inspection import STARTER
 from overlaysync.agent.interpreters import prefix_of
@@ -48,7 +49,7 @@ def survey(request: Request) -> list[dict[str, Any]] | None:
             break
         time.sleep(0.02)
         rows.update({pid: _describe(pid, root, boot) for pid in starting})
-    return [row for row in rows.values() if row is not None]
+    return loaded.since([row for row in rows.values() if row is not None])
 
 
 def _own_programs() -> tuple[bytes, ...]:
@@ -82,7 +83,7 @@ def _describe(pid: int, root: bytes | None, boot: int) -> dict[str, Any] | None:
     place = b"/proc/%d/" % pid
     try:
         with open(place + b"stat", "rb") as stream:
-            name, state, parent, flags, started = _stat_fields(stream.read())
+            name, state, parent, flags, started, stack = _stat_fields(stream.read())
     except PermissionError:
         return {"pid": pid, "uid": _uid(place), "name": "unknown", "started": 0.0}
     except OSError:
@@ -98,7 +99,7 @@ def _describe(pid: int, root: bytes | None, boot: int) -> dict[str, Any] | None:
     command = _strings(place + b"cmdline")
     maps = _read(place + b"maps")
     python = _is_python(name, command, executable, maps)
-    mapped = _mapped(maps, root)
+    mapped = sorted({*loaded.mapped(maps, root), *loaded.opened(place, root)})
     if python is False and not mapped:
         return None
     environment = _environment(place)
@@ -111,6 +112,7 @@ def _describe(pid: int, root: bytes | None, boot: int) -> dict[str, Any] | None:
         "uid": _uid(place),
         "name": to_text(name),
         "started": boot + started / os.sysconf("SC_CLK_TCK"),
+        "stack": stack,
         "command": None if command is None else [to_text(part) for part in command],
         "executable": None if executable is None else to_text(executable),
         "python": python,
@@ -122,11 +124,14 @@ def _describe(pid: int, root: bytes | None, boot: int) -> dict[str, Any] | None:
     }
 
 
-def _stat_fields(stat: bytes) -> tuple[bytes, bytes, int, int, int]:
-    """(comm, state, ppid, flags, start time in ticks): comm may hold anything, even spaces and brackets."""
+def _stat_fields(stat: bytes) -> tuple[bytes, bytes, int, int, int, int]:
+    """(comm, state, ppid, flags, start time in ticks, address of the stack).
+
+    comm may hold anything, even spaces and brackets; the address is 0 where it may not be seen.
+    """
     name = stat[stat.index(b"(") + 1 : stat.rindex(b")")]
     rest = stat[stat.rindex(b")") + 2 :].split()
-    return name, rest[0], int(rest[1]), int(rest[6]), int(rest[19])
+    return name, rest[0], int(rest[1]), int(rest[6]), int(rest[19]), int(rest[25])
 
 
 def _read(path: bytes) -> bytes | None:
@@ -250,15 +255,3 @@ def _python_path(environment: dict[bytes, bytes], directory: bytes | None) -> li
     """``PYTHONPATH`` with links resolved; relative entries are below the process's own directory."""
     entries = environment.get(b"PYTHONPATH", b"").split(b":")
     return [to_text(os.path.realpath(os.path.join(directory or b"/", entry))) for entry in entries if entry]
-
-
-def _mapped(maps: bytes | None, root: bytes | None) -> list[bytes]:
-    """Files below ``root`` in the process's memory."""
-    found: set[bytes] = set()
-    if root is None:
-        return []
-    for line in (maps or b"").splitlines():
-        fields = line.split(None, 5)
-        if len(fields) == 6 and fields[5].startswith(root + b"/"):
-            found.add(fields[5])
-    return sorted(found)[:20]

@@ -41,6 +41,7 @@ class Session:
             "processes": self.processes,
             "read": self.read,
             "open": self.open,
+            "release": self.release,
             "look": self.look,
             "read_back": self.read_back,
             "begin": self.begin,
@@ -102,6 +103,11 @@ class Session:
             raise
         self.area = area
         return answer
+
+    def release(self, _request: Request) -> Answer:
+        """Lets go of the install root, and of its lock."""
+        self.close()
+        return {}
 
     def look(self, request: Request) -> Answer:
         tree, object_format = self._opened().tree, _object_format(request)
@@ -182,7 +188,8 @@ class Session:
         paths = [step.path for step in transaction.steps]
         for prefix in prefixes:
             for path, removed in bytecode.drop_prefixed(prefix, sorted(spellings), paths).items():
-                transaction.dropped.setdefault(to_text(path), []).extend(map(to_text, removed))
+                rows = {to_text(item): validation for item, validation in removed.items()}
+                transaction.dropped.setdefault(to_text(path), {}).update(rows)
 
     def record(self, request: Request) -> Answer:
         transaction = self._under_way()

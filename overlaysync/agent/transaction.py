@@ -75,7 +75,7 @@ class Transaction:
         if len({step.path for step in self.steps}) < len(self.steps):
             raise ValueError("two operations on one path")
         self.removable = frozenset(removable)
-        self.dropped: dict[str, list[str]] = {}
+        self.dropped: dict[str, dict[str, str]] = {}  # of each source: bytecode, and its validation
         self.applied = False
 
     def begin(self) -> None:
@@ -139,8 +139,10 @@ class Transaction:
     def _apply(self, step: Step) -> None:
         # Bytecode first: once a file's previous name is there, whatever bytecode it has is known to be new.
         for item in bytecode.beside(self.tree, step.path):
+            self.dropped.setdefault(to_text(step.path), {})[to_text(item)] = bytecode.validation(
+                self.tree, item
+            )
             self._set_aside(item, self.tree.move)
-            self.dropped.setdefault(to_text(step.path), []).append(to_text(item))
         if step.before is not None:
             self._set_aside(step.path, self.tree.second_name)
             if self.tree.sha256(step.previous) != step.before:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 
 from msgspec import Struct
@@ -25,7 +25,14 @@ from overlaysync.model.manifest import (
 )
 from overlaysync.model.plan import Placement, Plan
 from overlaysync.model.problem import Problem
-from overlaysync.model.target import Applied, FileKind, InstalledFile, InstalledPath, Inventory
+from overlaysync.model.target import (
+    Applied,
+    FileKind,
+    InstalledFile,
+    InstalledPath,
+    Inventory,
+    Validation,
+)
 from overlaysync.model.worktree import Change, RepoPath, Repository, Sha256
 from overlaysync.state.manifest_text import ManifestDamagedError, decode, digest, encode, new_id
 
@@ -122,6 +129,7 @@ def make_manifest(
             finders=interpreter.finders,
             user_site=interpreter.user_site,
             user_site_enabled=interpreter.user_site_enabled,
+            no_user_site=interpreter.no_user_site,
         ),
         distribution=InstalledDistribution(
             name=contact.name,
@@ -133,7 +141,7 @@ def make_manifest(
         operations=plan.operations,
         overlay=plan.overlay,
         files=tuple(
-            _file_record(file, task.files.get(file.path), done.dropped.get(file.path, []))
+            _file_record(file, task.files.get(file.path), done.dropped.get(file.path, {}))
             for file in proof.files
         ),
         directories=directories_of(plan, known, done.made),
@@ -150,7 +158,9 @@ def make_manifest(
     )
 
 
-def _file_record(file: InstalledFile, before: InstalledFile | None, dropped: Sequence[str]) -> FileRecord:
+def _file_record(
+    file: InstalledFile, before: InstalledFile | None, dropped: Mapping[str, Validation]
+) -> FileRecord:
     existed = before is not None and before.kind is FileKind.FILE
     return FileRecord(
         destination=file.path,
@@ -162,3 +172,4 @@ def _file_record(file: InstalledFile, before: InstalledFile | None, dropped: Seq
         previous_mode=before.mode if existed and before is not None else None,
         bytecode_dropped=tuple(dropped),
     )
+        bytecode_validation=dict(dropped),

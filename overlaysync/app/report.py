@@ -16,7 +16,7 @@ from overlaysync.core import companions
 from overlaysync.errors import UsageError
 from overlaysync.model.evidence import Baseline
 from overlaysync.model.manifest import Manifest
-from overlaysync.model.plan import Operation, Placement, Plan
+from overlaysync.model.plan import Action, Operation, Placement, Plan
 from overlaysync.model.problem import Problem
 from overlaysync.model.result import (
     Result,
@@ -26,7 +26,8 @@ from overlaysync.model.result import (
     ResultProblem,
     ResultTarget,
 )
-from overlaysync.model.target import UNKNOWN, InstalledPath, Inventory
+from overlaysync.model.target import UNKNOWN, InstalledPath, Inventory, Validation
+from overlaysync.model.worktree import MODE_EXECUTABLE, Snapshot
 
 Outcome = Literal["applied", "unchanged", "planned", "refused", "failed"]
 
@@ -110,7 +111,9 @@ def result_of(
 
 def applied(result: Result, manifest: Manifest, options: Options, stages: Stages) -> Result:
     """The result of what the target has committed: a host that cannot keep its copy changes nothing of it."""
-    path, details = None, result.details
+    told = [*result.details.get("notes", ()), *_trusted(manifest), *_restart(manifest)]
+    overlay = [item.destination for item in manifest.overlay]
+    path, details = None, {**result.details, "notes": told, "overlay": overlay}
     try:
         path = str(store(options).save(manifest))
     except UsageError as error:
@@ -123,12 +126,39 @@ def applied(result: Result, manifest: Manifest, options: Options, stages: Stages
     )
 
 
+def _trusted(manifest: Manifest) -> list[str]:
+    """Bytecode that would have been run for ever, whatever became of its source."""
+    return [
+        f"{path}: dropped; Python trusted it without a look at {file.destination} (unchecked-hash)"
+        for file in manifest.files
+        for path, validation in file.bytecode_validation.items()
+        if validation is Validation.UNCHECKED_HASH
+    ]
+
+
+def _restart(manifest: Manifest) -> list[str]:
+    """A process that is up keeps its modules and its listings of directories; no file changes that."""
+    if manifest.workload.ignored:
+        return [
+            f"{', '.join(manifest.workload.ignored)}: left alone; keeps what it has loaded and may not find "
+            "added files before it is restarted"
+        ]
+    if any(operation.action is Action.ADD for operation in manifest.operations):
+        return ["a process that is up already may not find added files before it is restarted"]
+    return []
+
+
 def about(contact: Contact, inventory: Inventory) -> dict[str, Any]:
     """What every command that has been in contact can tell of the target."""
     return {
         "distribution": f"{contact.name} {contact.distribution.version}",
         "install_root": inventory.root,
         "python": contact.interpreter.version,
+        "user_site": {
+            "USER_SITE": contact.interpreter.user_site,
+            "ENABLE_USER_SITE": contact.interpreter.user_site_enabled,
+            "PYTHONNOUSERSITE": contact.interpreter.no_user_site,
+        },
         "recovered": inventory.recovered,
     }
 

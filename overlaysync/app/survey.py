@@ -15,13 +15,19 @@ from overlaysync.core.backends import ships_whole
 from overlaysync.core.evidence import image_commit, judge, judge_overlay
 from overlaysync.core.mapping import Shipped, prove
 from overlaysync.core.planning import make_plan
-from overlaysync.core.selecting import Selection, Selector, judge_plausible, unrecorded_problem
+from overlaysync.core.selecting import (
+    Selection,
+    Selector,
+    judge_plausible,
+    looked_at,
+    unrecorded_problem,
+)
 from overlaysync.core.shipping import ShippingRule
 from overlaysync.model.evidence import Baseline
 from overlaysync.model.manifest import Acknowledgement
 from overlaysync.model.plan import Plan
 from overlaysync.model.problem import Problem
-from overlaysync.model.target import FileKind, InstalledFile, InstalledPath, Interpreter
+from overlaysync.model.target import InstalledFile, InstalledPath, Interpreter
 from overlaysync.model.worktree import RepoPath, Snapshot, TreeEntry
 from overlaysync.worktree.worktree import Worktree
 
@@ -147,7 +153,7 @@ def _judge_content(
 def _plan(
     contact: Contact, reading: Reading, selection: Selection
 ) -> tuple[Plan, dict[InstalledPath, InstalledFile], tuple[Problem, ...]]:
-    unrecorded = {place: path for path, place in selection.unrecorded}
+    unrecorded = looked_at(selection)
     files = contact.session.look(
         sorted({item.destination for item in selection.desired} | set(reading.overlay) | set(unrecorded)),
         object_format=reading.snapshot.repository.object_format,
@@ -156,12 +162,8 @@ def _plan(
     )
     inventory = reading.inventory
     plan, problems = make_plan(selection.desired, files, reading.overlay, inventory.mounts, inventory.root)
-    standing = [
-        unrecorded_problem(path, place)
-        for place, path in unrecorded.items()
-        if files[place].kind is not FileKind.MISSING
-    ]
-    return plan, files, (*problems, *standing)
+    standing = (unrecorded_problem(path, place, files[place]) for place, path in unrecorded.items())
+    return plan, files, (*problems, *(item for item in standing if item is not None))
 
 
 def _judge_places(contact: Contact, plan: Plan, root: str) -> list[Problem]:

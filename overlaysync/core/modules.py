@@ -103,6 +103,8 @@ def judge_installation(interpreter: Interpreter, distribution: Distribution, nam
     if len(interpreter.distributions) > 1:
         copies = ", ".join(f"{copy.root}/{copy.metadata}" for copy in interpreter.distributions)
         message = f"{name} is installed more than once, so its version is unknown: {copies}"
+        places = [place for item in interpreter.packages if (place := item.origin or item.error) is not None]
+        message += f"; what is imported is {', '.join(places)}" if places else "; nothing of it is imported"
         problems.append(Problem("duplicate-distribution", message, "uninstall all but one copy in the image"))
     if distribution.editable or distribution.form != "dist-info":
         form = "editable" if distribution.editable else distribution.form

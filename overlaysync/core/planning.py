@@ -117,8 +117,13 @@ def _order(operation: Operation) -> tuple[str, str]:
 
 def _in_the_way(item: Desired, file: InstalledFile, mounts: Sequence[str], root: str) -> Problem | None:
     destination = f"{root}/{item.destination}"
+    cache = f"{destination.rpartition('/')[0]}/__pycache__"
     for mount in mounts:
-        if destination == mount or destination.startswith(mount + "/"):
+        if (
+            destination == mount
+            or destination.startswith(mount + "/")
+            or (mount + "/").startswith(cache + "/")
+        ):
             message = f"{mount} is a mount point in the target, so {destination} is not the image's file"
             return Problem("mount", message, "start the container without that mount", item.source)
     if file.kind in (FileKind.LINK, FileKind.OTHER):
@@ -130,6 +135,9 @@ def _in_the_way(item: Desired, file: InstalledFile, mounts: Sequence[str], root:
     if file.kind is FileKind.UNREADABLE:
         message = f"{destination} cannot be read in the target: {file.error}"
         return Problem("original-differs", message, "write as a user who may: --user root", item.source)
+    if file.linked_cache:
+        message = f"{cache} is a symbolic link, so the bytecode that Python accepts lies somewhere else"
+        return Problem("link", message, "remove the link in the image: bytecode is made again", item.source)
     if file.twins:
         message = f"{', '.join(file.twins)} is imported in place of {item.destination}"
         return Problem("compiled-twin", message, "rebuild the image: the module is compiled", item.source)

@@ -13,7 +13,7 @@ from overlaysync.core.planning import Desired
 from overlaysync.core.shipping import Shipping, ShippingRule, Ships
 from overlaysync.model.classified import ChangeClass, ClassifiedChange
 from overlaysync.model.problem import Problem
-from overlaysync.model.target import InstalledPath
+from overlaysync.model.target import FileKind, InstalledFile, InstalledPath
 from overlaysync.model.worktree import ChangeKind, RepoPath, TreeEntry
 
 OVERLAID = (ChangeClass.PYTHON, ChangeClass.DATA, ChangeClass.BINDING, ChangeClass.JIT)
@@ -161,7 +161,7 @@ class Selector:
         return Selection(problems=(problem,)) if path.endswith(".py") else Selection(left_out=(problem,))
 
     def _unshipped(self, path: RepoPath) -> Selection:
-        place = self._rule.place_beside(path) if path.endswith(".py") and self.in_package(path) else None
+        place = self._rule.place_near(path) if path.endswith(".py") and self.in_package(path) else None
         if place is not None:
             return Selection(not_packaged=(path,), unrecorded=((path, place),))
         if path.rpartition("/")[2] not in self._installed_elsewhere or self._not_built.match_file(path):
@@ -222,8 +222,24 @@ def judge_plausible(desired: Sequence[Desired], shipped: int) -> list[Problem]:
     return [Problem("many-removals", message, next_step)]
 
 
-def unrecorded_problem(path: RepoPath, place: InstalledPath) -> Problem:
-    """A tracked module that RECORD does not list, and that stands in the target all the same."""
+def looked_at(selection: Selection) -> dict[InstalledPath, RepoPath]:
+    """Where something may stand that is imported as an unrecorded module: its source, or bytecode alone."""
+    return {
+        InstalledPath(place + suffix): path for path, place in selection.unrecorded for suffix in ("", "c")
+    }
+
+
+def unrecorded_problem(path: RepoPath, place: InstalledPath, found: InstalledFile) -> Problem | None:
+    """A tracked module that RECORD does not list, and that is in the target all the same, in any form."""
+    if found.twins:
+        message = f"{path} is in the target in compiled form only: {', '.join(found.twins)}"
+        return Problem("compiled-twin", message, "rebuild the image: the module is compiled", path)
+    if found.kind is FileKind.MISSING:
+        return None
+    if place.endswith(".pyc"):
+        message = f"{place} is in the target without its source, so that its original cannot be told: {path}"
+        next_step = "build the image with its sources, or rebuild it for this change"
+        return Problem("original-differs", message, next_step, path)
     message = f"{place} is in the target, but RECORD does not list it, so where {path} belongs is not proven"
     next_step = "reinstall the distribution in the image, so that its RECORD is whole"
     return Problem("ambiguous-mapping", message, next_step, path)

@@ -61,7 +61,7 @@ class ShippingRule:
         if self._barred.match_file(path):
             return Shipping(Ships.NO, "not-shipped in the configuration")
         if self._forced.match_file(path):
-            destination = self._beside_nearest(path)
+            destination = self.place_near(path)
             if destination is None:
                 return Shipping(Ships.UNPROVEN, "no directory above it ships, so its place is unknown")
             return Shipping(Ships.YES, "ships in the configuration", destination)
@@ -176,12 +176,8 @@ class ShippingRule:
             return Shipping(Ships.UNPROVEN, f"the files of {where} are installed in more than one directory")
         return Shipping(Ships.YES, reason, destination)
 
-    def place_beside(self, path: RepoPath) -> InstalledPath | None:
-        """Where a path would be installed by what ships beside it; None when nothing does."""
-        directory = parent(path)
-        return self._around.place(path, directory, self._around.beside(directory))
-
-    def _beside_nearest(self, path: RepoPath) -> InstalledPath | None:
+    def place_near(self, path: RepoPath) -> InstalledPath | None:
+        """Where a path would be installed by what ships beside it, or else by what ships above; or None."""
         directory = parent(path)
         places = (
             self._around.place(path, ancestor, self._around.beside(ancestor))

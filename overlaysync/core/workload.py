@@ -116,17 +116,30 @@ def _remedy(process: RunningProcess) -> str:
 
 
 def judge_stale(workload: Workload, recorded_at: float) -> list[Problem]:
-    """Processes that started before the overlay was put there (the kernel counts starts in 10 ms)."""
+    """Processes whose program started before the overlay was put there (the kernel counts starts in 10 ms).
+
+    What was forked later from such a process has its modules, and is told as well.
+    """
     return [
         Problem(
             code="stale-process",
-            message=f"process {process.pid} started before the last push and may run the old code: "
+            message=f"process {process.pid} {_since(process, recorded_at)} and may run the old code: "
             f"{describe(process)[:200]} (uid {process.uid}, started {_moment(process.started)})",
             next_step="restart it",
         )
         for process in workload.processes
-        if process.started < recorded_at
+        if _loaded(process) < recorded_at
     ]
+
+
+def _loaded(process: RunningProcess) -> float:
+    return process.started if process.loaded is None else process.loaded
+
+
+def _since(process: RunningProcess, recorded_at: float) -> str:
+    if process.started < recorded_at:
+        return "started before the last push"
+    return "was forked from a process that started before the last push"
 
 
 def _unknown() -> Problem:

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from overlaysync.model.evidence import Baseline
 from overlaysync.model.plan import Operation, Placement
 from overlaysync.model.problem import Problem
-from overlaysync.model.target import InstalledPath, Resolution, TargetIdentity
+from overlaysync.model.target import Companion, InstalledPath, Resolution, TargetIdentity, Validation
 from overlaysync.model.worktree import RepoPath, Repository, Sha256
 
 MANIFEST_SCHEMA = "overlaysync.manifest/1"
@@ -26,6 +26,7 @@ class FileRecord(Struct, frozen=True):
     gid: int = -1
     previous_mode: int | None = None
     bytecode_dropped: tuple[str, ...] = ()
+    bytecode_validation: dict[str, Validation] = field(default_factory=dict)  # of each that was dropped
 
 
 class InstalledDistribution(Struct, frozen=True):
@@ -49,6 +50,7 @@ class InterpreterRecord(Struct, frozen=True):
     finders: tuple[str, ...] = ()  # of sys.meta_path, in order: who is asked for a module
     user_site: str | None = None
     user_site_enabled: bool = False
+    no_user_site: str | None = None
 
 
 class WorkloadRecord(Struct, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -115,6 +116,42 @@ def test_any_program_that_has_the_distribution_mapped(
     assert found is not None
     assert (found.python, found.mapped) == (False, (f"{site.root}/sample/part.so",))
     assert find(session, child.pid, "/elsewhere") is None
+
+
+def test_any_program_that_has_a_file_of_the_distribution_open(
+    session: AgentSession, run: Run, site: Site
+) -> None:
+    with (site.root / "sample/data.json").open() as opened:
+        child = run("sh", "-c", "echo ready; exec sleep 600", stdin=opened)
+        found = find(session, child.pid, site.root)
+        assert found is not None
+        assert (found.python, found.mapped) == (False, (f"{site.root}/sample/data.json",))
+    child = run("sh", "-c", "echo ready; exec sleep 600", cwd=site.root)
+    assert find(session, child.pid, site.root) is None
+
+
+def test_what_was_forked_has_what_its_parent_loaded(session: AgentSession, run: Run, python: Path) -> None:
+    """E16: a fork server preloads, and its children start later."""
+    code = """
+import os, subprocess, sys, time
+time.sleep(0.1)
+forked = os.fork()
+if forked == 0:
+    time.sleep(600)
+started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+print("ready", flush=True)
+print(forked, started.pid, flush=True)
+time.sleep(600)
+"""
+    parent = run(python, "-c", code)
+    assert parent.stdout is not None
+    forked, started = map(int, parent.stdout.readline().split())
+    rows = [find(session, pid) for pid in (parent.pid, forked, started)]
+    for pid in (forked, started):
+        os.kill(pid, signal.SIGKILL)
+    first, child, other = [row for row in rows if row is not None]
+    assert first.started < child.started <= other.started
+    assert [row.loaded for row in (first, child, other)] == [first.started, first.started, other.started]
 
 
 def test_a_virtual_environment_is_told_from_its_base(

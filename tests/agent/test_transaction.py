@@ -272,6 +272,32 @@ def test_all_tags_levels_and_places_of_bytecode_are_dropped_and_come_back(
     assert site.snapshot(times=True) == before
 
 
+def test_how_bytecode_was_validated_is_told(session: AgentSession, site: Site, python: Path) -> None:
+    """E03; what is no bytecode of ours to read is unknown, and dropped all the same."""
+    modes = ("timestamp", "checked-hash", "unchecked-hash")
+    cache = "sample/__pycache__"
+    expected = {}
+    for mode in modes:
+        site.compile(python, "--invalidation-mode", mode, "-f")
+        [made] = (site.root / cache).glob("engine.*-3*.pyc")
+        expected[f"{cache}/engine.{mode}.pyc"] = mode
+        made.rename(site.root / cache / f"engine.{mode}.pyc")
+    old = {
+        "empty": b"",
+        "short": b"\x00\x00\r\n\1",
+        "python2": b"\x03\xf3\r\n\1\0\0\0",
+        "flags": b"\xa7\r\r\n\4\0\0\0",
+    }
+    for name, content in old.items():
+        site.write(f"{cache}/engine.{name}.pyc", content)
+        expected[f"{cache}/engine.{name}.pyc"] = "unknown"
+    (site.root / cache / "engine.link.pyc").symlink_to("/dev/null")
+    expected[f"{cache}/engine.link.pyc"] = "unknown"
+    site.open(session)
+    dropped = site.push(session, [site.replace("sample/engine.py", EDITED)])
+    assert dropped == {"sample/engine.py": expected}
+
+
 def test_an_edit_of_the_same_size_and_second_is_seen(session: AgentSession, site: Site, python: Path) -> None:
     """E01; and E03, where the bytecode is trusted for ever."""
     for options in ([], ["--invalidation-mode", "unchecked-hash", "-f"]):

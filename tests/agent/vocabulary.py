@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from overlaysync.model.classified import ChangeClass
 from overlaysync.model.plan import Action, Operation
-from overlaysync.model.target import Applied, InstalledPath, Inventory
+from overlaysync.model.target import Applied, InstalledPath, Inventory, Validation
 from overlaysync.model.worktree import RepoPath, Sha256
 from overlaysync.remote.session import AgentSession
 
@@ -31,8 +31,8 @@ FILES = {
 }
 
 
-Dropped = dict[str, list[str]]
-"""Bytecode by the source that it was compiled from."""
+Dropped = dict[str, dict[str, Validation]]
+"""Bytecode, with its validation, by the source that it was compiled from."""
 
 
 class Entry(NamedTuple):
