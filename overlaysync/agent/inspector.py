@@ -11,6 +11,7 @@ import sys
 
 _first = sys.path[:1] if sys.path[:1] == [""] else []
 del sys.path[: len(_first)]  # a json.py in the working directory must not be ours
+import hashlib  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
 import re  # noqa: E402
@@ -42,6 +43,8 @@ def _canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()  # PEP 503
 
 
+RECORD_LIMIT = 64 << 20
+LIBRARY = re.compile(r"^\"?([^,\n]+\.so(?:\.\d+)*)\"?,", re.MULTILINE)
 METADATA = re.compile(r"(.+?)(?:-([^-]+)(?:-py[\d.]+)?(?:-[^-]+)?)?\.(dist-info|egg-info|egg-link|egg)$")
 
 
@@ -78,7 +81,8 @@ def _installed(listing: list[tuple[str, str]]) -> dict[str, str | None]:
     Two in one directory are none: which of them the code is of cannot be told.
     """
     versions: dict[str, str | None] = {}
-    for _, name in listing:
+    places: dict[str, str] = {}
+    for directory, name in listing:
         match = METADATA.match(name)
         if match:
             project, version = str(_text(_canonical(match.group(1)))), match.group(2)
@@ -105,6 +109,54 @@ def _distribution(root: str, metadata: str, version: str | None, form: str) -> d
         "direct_url": direct_url,
         "requires": _requirements(os.path.join(root, metadata, "METADATA")),
     }
+
+
+def _companions(listing: list[tuple[str, str]], project: str, requires: list[str]) -> list[dict[str, Any]]:
+    """The project itself, what it requires, and what is named after it: the copies that are found first."""
+    names = (re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", text) for text in requires)
+    wanted = {project, *(_canonical(name.group()) for name in names if name)}
+    family = re.sub("-python$", "", project) + "-"
+    found: dict[str, tuple[str, list[str]]] = {}
+    for directory, name in listing:
+        match = METADATA.match(name)
+        other = _canonical(match.group(1)) if match else ""
+        if other in wanted or other.startswith(family):
+            place, copies = found.setdefault(other, (directory, []))
+            if place == directory:
+                copies.append(name)
+    rows = []
+    for other, (directory, copies) in sorted(found.items()):
+        row = _as_installed(directory, copies)
+        rows.append({"name": _text(other), "required": other in wanted, **row})
+    return rows
+
+
+def _as_installed(directory: str, copies: list[str]) -> dict[str, Any]:
+    """What tells one installation of a project from another: digest of RECORD, times of it and of libraries."""
+    digest, places = hashlib.sha256(), []
+    for name in copies:
+        metadata = os.path.join(directory, name)
+        files = [os.path.join(metadata, file) for file in ("RECORD", "METADATA", "PKG-INFO")] + [metadata]
+        place = next((file for file in files if os.path.isfile(file)), metadata)
+        text = _read(place, RECORD_LIMIT) or ""
+        digest.update(text.encode("utf-8", "surrogatepass"))
+        places.append(place)
+        places += [os.path.join(directory, path) for path in LIBRARY.findall(text)]
+    times = [status for place in places if (status := _status(place)) is not None]
+    version = METADATA.match(copies[0])
+    return {
+        "version": _text(version.group(2)) if version and len(copies) == 1 else None,
+        "record_sha256": digest.hexdigest(),
+        "changed_at": max((status.st_ctime for status in times), default=None),
+        "written_at": max((status.st_mtime for status in times), default=None),
+    }
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except (OSError, ValueError):
+        return None
 
 
 def _requirements(metadata: str) -> list[str]:
@@ -234,8 +286,8 @@ def _top_level(dist_info: str) -> dict[str, bool]:
 
 def survey(request: dict[str, Any]) -> dict[str, Any]:
     """What this interpreter is, and which copies of the distribution it sees: the host's ``Interpreter``."""
-    listing = _listing()
-    found = _distributions(listing, _canonical(request["distribution"]))
+    listing, project = _listing(), _canonical(request["distribution"])
+    found = _distributions(listing, project)
     usable = [dist_info for dist_info, item in found if item["form"] == "dist-info"]
     prefix = sys.pycache_prefix
     return {
@@ -249,8 +301,10 @@ def survey(request: dict[str, Any]) -> dict[str, Any]:
         "finders": [str(getattr(finder, "__name__", type(finder).__name__)) for finder in sys.meta_path],
         "user_site": _text(site.USER_SITE),
         "user_site_enabled": bool(site.ENABLE_USER_SITE),
+        "no_user_site": _text(os.environ.get("PYTHONNOUSERSITE")),
         "uid": os.getuid(),
         "installed": _installed(listing),
+        "companions": _companions(listing, project, found[0][1]["requires"]) if found else [],
         "hooks": [_text(name) for _, name in listing if name.endswith(".pth")],
         "distributions": [item for _, item in found],
         "packages": [_package(*item) for item in sorted(_top_level(usable[0]).items())] if usable else [],
@@ -275,4 +329,3 @@ def main(question: bytes, answer: int) -> None:
     content = {"survey": survey, "read_back": read_back}[request["do"]](request)
     with os.fdopen(answer, "wb") as stream:
         stream.write(json.dumps(content).encode("ascii") + b"\n")
-        "no_user_site": _text(os.environ.get("PYTHONNOUSERSITE")),

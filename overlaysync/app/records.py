@@ -148,6 +148,7 @@ def make_manifest(
         imports=proof.imports,
         workload=cause.workload,
         environment=interpreter.installed,
+        companions=interpreter.companions,
         hooks=interpreter.hooks,
         acknowledged=cause.acknowledged,
         not_packaged=cause.not_packaged,

@@ -202,6 +202,7 @@ def _origin(manifest: Manifest | None, root: str) -> str | None:
 def _in_package(path: str, packages: set[str]) -> bool:
     directory = path.rpartition("/")[0]
     while directory and directory not in packages:
+        "companions": companions.notes(contact.name, contact.interpreter, contact.identity, manifest),
         directory = directory.rpartition("/")[0]
     return directory in packages
 

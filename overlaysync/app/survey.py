@@ -9,7 +9,7 @@ from msgspec import Struct
 from overlaysync.app.contact import Contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.reading import Reading, not_built, read
-from overlaysync.core import companions, drift, modules, workload
+from overlaysync.core import companions, drift, modules, provenance, workload
 from overlaysync.core.acknowledging import acknowledge, remembered, unique
 from overlaysync.core.backends import ships_whole
 from overlaysync.core.evidence import image_commit, judge, judge_overlay
@@ -56,12 +56,13 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
     shipped = _prove(reading, reading.snapshot.tree, contact)
     selection = _select(reading, shipped, contact)
     baseline = _baseline(reading, shipped, contact)
-    identity_problems = _judge_identity(reading, baseline)
+    identity_problems = _judge_identity(contact, reading, baseline)
     installation = modules.judge_installation(contact.interpreter, contact.distribution, contact.name)
     problems = [
         *installation,
         *workload.judge(reading.workload),
-        *companions.judge(contact.distribution, contact.interpreter, reading.manifest),
+        *companions.judge(contact.name, contact.interpreter, contact.identity, reading.manifest),
+        *provenance.judge_mounts(reading.inventory),
         *selection.problems,
         *judge_plausible(selection.desired, len(shipped.destinations)),
         *identity_problems,
@@ -130,12 +131,14 @@ def _baseline(reading: Reading, shipped: Shipped, contact: Contact) -> Baseline:
     )
 
 
-def _judge_identity(reading: Reading, baseline: Baseline) -> list[Problem]:
+def _judge_identity(contact: Contact, reading: Reading, baseline: Baseline) -> list[Problem]:
     """Whether HEAD is the image's commit, and that of the overlay that is there."""
+    itself = companions.of_name(contact.name, contact.interpreter)
     content, manifest = baseline.content, reading.manifest
     help_text = f"{content.equal} of {content.compared} installed files equal those of HEAD, {baseline.head}"
     return [
         *judge(baseline, reading.known, repository=reading.snapshot.repository, content=help_text),
+        *provenance.judge(reading.evidence, itself, reading.inventory, contact.identity),
         *judge_overlay(baseline, manifest.baseline.image_commit if manifest is not None else None),
     ]
 

@@ -21,6 +21,7 @@ NOTES = (
     "mode_only",
     "hidden",
     "unmet",
+    "companions",
     "absent",
     "notes",
     "workload_ignored",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from overlaysync.core import comments, definitions, python_source
 from overlaysync.core.finding import Finding, Judgement, listed, printable
-from overlaysync.core.pyproject import judge_cargo, judge_pyproject
+from overlaysync.core.pyproject import judge_cargo, judge_pipfile, judge_pyproject
 from overlaysync.core.python_source import FORMATTING_ONLY, PARSER_FAILURES
 from overlaysync.core.setuptools_files import judge_setup_cfg, judge_setup_script
 from overlaysync.core.vocabulary import words
@@ -86,6 +86,7 @@ _JUDGES: tuple[tuple[re.Pattern[str], Judge], ...] = tuple(
         (r"pyproject\.toml", judge_pyproject),
         (r"setup\.cfg", judge_setup_cfg),
         (r"setup\.py", judge_setup_script),
+        (r"Pipfile", judge_pipfile),
         (r"Cargo\.(toml|lock)", judge_cargo),
         (r"CMakeLists\.txt|.+\.cmake(\.in)?", _judge_text(comments.cmake_tokens)),
         (r"meson\.build|meson\.options|meson_options\.txt", _judge_text(comments.meson_tokens)),

@@ -55,6 +55,7 @@ _CLASSES = {
     PathKind.PROTOBUF: ChangeClass.GENERATED,
     PathKind.STARTUP_HOOK: ChangeClass.OUTSIDE,
     PathKind.SUBMODULES: ChangeClass.SUBMODULE,
+    PathKind.LOCK: ChangeClass.OUTSIDE,
     PathKind.OUTSIDE: ChangeClass.OUTSIDE,
     PathKind.DATA: ChangeClass.DATA,
 }
@@ -76,8 +77,8 @@ _ALWAYS = {
 
 
 def needs_content(path: RepoPath) -> bool:
-    """Whether ``classify`` looks at the bytes of both sides: Python, build and requirement files."""
-    return path_kind(path) in (PathKind.PYTHON, PathKind.BUILD, PathKind.REQUIREMENTS)
+    """Whether ``classify`` looks at the bytes of both sides: Python, build, requirement and lock files."""
+    return path_kind(path) in (PathKind.PYTHON, PathKind.BUILD, PathKind.REQUIREMENTS, PathKind.LOCK)
 
 
 def classify(
@@ -133,6 +134,8 @@ def _judgement(change: Change, kind: PathKind, before: bytes | None, after: byte
         return Judgement((Finding(code, sentence.format(change.kind.value)),))
     if kind is PathKind.PYTHON:
         return python_source.judge_python(before, after)
+    if kind is PathKind.LOCK:
+        return requirements.judge_lock(before, after)
     if kind is PathKind.REQUIREMENTS:
         return requirements.judge_requirements_file(before, after)
     build_judge = buildfiles.judge_for(change.path)

@@ -7,26 +7,106 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion
 
+from overlaysync.core import provenance
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.problem import Problem
-from overlaysync.model.target import Distribution, Interpreter
+from overlaysync.model.target import UNKNOWN, Companion, Distribution, Interpreter, TargetIdentity
 
 
-def judge(distribution: Distribution, interpreter: Interpreter, manifest: Manifest | None) -> list[Problem]:
-    """Requirements whose version is another than the overlay's manifest recorded.
+def judge(
+    name: str, interpreter: Interpreter, identity: TargetIdentity, manifest: Manifest | None
+) -> list[Problem]:
+    """The distribution and what it requires must be as at the last push, or before one as in the image.
 
     Only what the distribution requires counts: any other project may come and go.
     """
-    if manifest is None or not manifest.environment:
-        return []
-    problems = []
-    for name in sorted({canonicalize_name(item.name) for item in _requirements(distribution)}):
-        before, now = manifest.environment.get(name), interpreter.installed.get(name)
-        if name in manifest.environment and before != now:
-            message = f"{name} is {now or 'gone'} in the target now; it was {before} at the last push"
-            next_step = "rebuild the image, or if they fit together: --acknowledge environment"
-            problems.append(Problem("environment-changed", message, next_step, name))
-    return problems
+    return [
+        Problem(
+            "environment-changed",
+            f"{other}: {what}",
+            "rebuild the image, or if they fit together: --acknowledge environment",
+            other,
+        )
+        for other, what, required in _changes(name, interpreter, identity, manifest)
+        if required
+    ]
+
+
+def notes(
+    name: str, interpreter: Interpreter, identity: TargetIdentity, manifest: Manifest | None
+) -> list[str]:
+    """What is worth knowing of companions and is no reason to refuse."""
+    told = [
+        f"{other}: {what}"
+        for other, what, required in _changes(name, interpreter, identity, manifest)
+        if not required
+    ]
+    itself = of_name(name, interpreter)
+    if provenance.made_at(identity) is not None and not provenance.times_tell(itself, identity):
+        told.append(
+            "all files were touched after the container was made (their owner, or with a copy of the image), "
+            "so a requirement that was replaced with its times kept is not noticed"
+        )
+    return told
+
+
+def of_name(name: str, interpreter: Interpreter) -> Companion | None:
+    """The distribution itself, as it is installed."""
+    return next((item for item in interpreter.companions if item.name == name), None)
+
+
+def _changes(
+    name: str, interpreter: Interpreter, identity: TargetIdentity, manifest: Manifest | None
+) -> list[tuple[str, str, bool]]:
+    """(project, what became of it, whether it is required)."""
+    now = {item.name: item for item in interpreter.companions}
+    before = _recorded(manifest, interpreter)
+    here = manifest is not None and manifest.target.container_id == identity.container_id
+    found = []
+    for other in sorted(now.keys() | before.keys()):
+        last, item = before.get(other), now.get(other)
+        what = None
+        if last is not None:
+            what = _difference(last, item, times=here and other != name)
+        if what is None and item is not None and not (last is not None and here) and other != name:
+            what = _since_image(item, now.get(name), identity)
+        if what is not None:
+            found.append((other, what, (item or last or Companion(other)).required))
+    return found
+
+
+def _recorded(manifest: Manifest | None, interpreter: Interpreter) -> dict[str, Companion]:
+    """As the last push had them; records without digests have versions of what is required now."""
+    if manifest is None:
+        return {}
+    if manifest.companions:
+        return {item.name: item for item in manifest.companions}
+    required = [item.name for item in interpreter.companions if item.required]
+    return {
+        other: Companion(other, version=manifest.environment[other])
+        for other in required
+        if other in manifest.environment
+    }
+
+
+def _difference(last: Companion, item: Companion | None, *, times: bool) -> str | None:
+    if item is None or item.version != last.version:
+        now = (item.version or "of unknown version") if item is not None else "gone"
+        return (
+            f"it is {now} in the target now; it was {last.version or 'of unknown version'} at the last push"
+        )
+    if last.record_sha256 is not None and item.record_sha256 != last.record_sha256:
+        return f"it is still {item.version}, but another build than at the last push (by its RECORD)"
+    if times and last.changed_at is not None and item.changed_at != last.changed_at:
+        return "its libraries, or its RECORD, were changed in the target after the last push"
+    return None
+
+
+def _since_image(item: Companion, itself: Companion | None, identity: TargetIdentity) -> str | None:
+    if not provenance.later_than_image(item, itself, identity):
+        return None
+    version = item.version or UNKNOWN
+    return f"it ({version}) was installed, or a library of it changed, after the container was made"
 
 
 def unmet(distribution: Distribution, interpreter: Interpreter) -> list[str]:

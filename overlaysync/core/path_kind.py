@@ -24,9 +24,11 @@ _PROTOBUF = re.compile(r".+_pb2(_grpc)?\.pyi?")
 _STARTUP_HOOK = re.compile(r".+\.pth|sitecustomize\.py|usercustomize\.py")
 _OUTSIDE = re.compile(
     r"(Docker|Container)file.*|.+\.[Dd]ockerfile|\.dockerignore|\.gitattributes|\.gitignore"
-    r"|(uv|poetry|pdm)\.lock|conda_build_config\.yaml|meta\.yaml|recipe\.yaml"
+    r"|conda_build_config\.yaml|meta\.yaml|recipe\.yaml"
 )
-"""Not read by a wheel's build: image and conda recipes, lock files of project managers, git's own files."""
+"""Not read by a wheel's build: image and conda recipes, git's own files."""
+_LOCK = re.compile(r"(uv|poetry|pdm)\.lock|Pipfile\.lock|pylock(\.[^.]+)?\.toml")
+_CONDA_ENVIRONMENT = re.compile(r"environment([-_.]\w+)*\.ya?ml")
 
 
 class PathKind(enum.Enum):
@@ -43,6 +45,7 @@ class PathKind(enum.Enum):
     PROTOBUF = enum.auto()  # written by protoc
     STARTUP_HOOK = enum.auto()
     SUBMODULES = enum.auto()  # .gitmodules
+    LOCK = enum.auto()  # of a project manager; read by no wheel's build
     OUTSIDE = enum.auto()
     DATA = enum.auto()
 
@@ -51,6 +54,7 @@ _BY_NAME = (
     (_STARTUP_HOOK, PathKind.STARTUP_HOOK),
     (re.compile(r"\.gitmodules"), PathKind.SUBMODULES),
     (_OUTSIDE, PathKind.OUTSIDE),
+    (_LOCK, PathKind.LOCK),
     (_PROTOBUF, PathKind.PROTOBUF),
     (_ARTEFACT, PathKind.ARTEFACT),
 )
@@ -97,8 +101,10 @@ def _kind_by_suffix(name: str) -> PathKind:
 
 
 def _is_requirements_file(path: str) -> bool:
-    """``requirements-x.txt``, ``x-requirements.in``, ``constraints.txt``, and all below ``requirements/``."""
+    """``requirements-x.txt``, ``x-requirements.in``, ``constraints.txt``, ``requirements/*.txt``, conda's."""
     directory, _, name = path.lower().rpartition("/")
+    if not directory and _CONDA_ENVIRONMENT.fullmatch(name):
+        return True
     stem = without_suffix(name, (".txt", ".in"))
     if stem is None:
         return False

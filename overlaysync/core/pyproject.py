@@ -118,6 +118,16 @@ def judge_pyproject(before: bytes | None, after: bytes | None) -> Judgement:
     return tables.judge(found)
 
 
+def judge_pipfile(before: bytes | None, after: bytes | None) -> Judgement:
+    """Compare two sides of pipenv's ``Pipfile``; a missing side is an empty one."""
+    try:
+        found = list(tables.differences(_load(before), _load(after)))
+    except (tomli.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        return _unparsable(error)
+    rules: Rules = {("packages",): Effect.REQUIREMENT}
+    return tables.judge([(each, tables.effect(each.path, rules, Effect.NOTHING)) for each in found])
+
+
 def judge_cargo(before: bytes | None, after: bytes | None) -> Judgement:
     """Compare two sides of a ``Cargo.toml`` or ``Cargo.lock``; a missing side is an empty one."""
     try:

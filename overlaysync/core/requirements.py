@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable
 
+import tomli
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
@@ -46,12 +48,46 @@ def judge_requirements_file(before: bytes | None, after: bytes | None) -> Judgem
     return Judgement((Finding("requirement-change", f"dependency pin changed: {listed(changed)}"),))
 
 
+def judge_lock(before: bytes | None, after: bytes | None) -> Judgement:
+    """Compare two sides of a lock file: no wheel's build reads it, but an image's build may."""
+    try:
+        old, new = _locked(before), _locked(after)
+    except (ValueError, RecursionError):
+        return Judgement(note="a lock file that cannot be read; no wheel's build reads it either")
+    names = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+    changed = [f"{name} {old.get(name, 'absent')} -> {new.get(name, 'absent')}" for name in names]
+    what = f"pins changed: {listed(changed)}" if changed else "no pin changed"
+    return Judgement(note=f"no wheel's build reads it, the target holds what HEAD's asked for; {what}")
+
+
+def _locked(content: bytes | None) -> dict[str, str]:
+    """Versions by name: TOML with a list of packages (uv, poetry, pdm, PEP 751), or pipenv's JSON."""
+    text = (content or b"").decode("utf-8")
+    if text.lstrip().startswith("{"):
+        sections = json.loads(text).values()
+        tables = [table for table in sections if isinstance(table, dict)]
+        pins = (
+            (name, pin.get("version"))
+            for table in tables
+            for name, pin in table.items()
+            if isinstance(pin, dict)
+        )
+        return {canonicalize_name(name): printable(str(version)) for name, version in pins if version}
+    document = tomli.loads(text)
+    rows = document.get("package", document.get("packages", []))
+    rows = [row for row in rows if isinstance(row, dict) and isinstance(row.get("name"), str)]
+    return {canonicalize_name(row["name"]): printable(str(row.get("version"))) for row in rows}
+
+
 def _lines(content: bytes | None) -> list[str]:
-    """The file's logical lines without comments (https://pip.pypa.io/en/stable/reference/requirements-file-format/)."""
+    """The file's logical lines without comments (https://pip.pypa.io/en/stable/reference/requirements-file-format/).
+
+    Those of conda's ``environment.yml`` are the items of lists.
+    """
     text = (content or b"").decode("utf-8", "surrogateescape").removeprefix("\ufeff")
     physical = [_COMMENT.sub("", line) for line in text.splitlines()]
     logical = re.sub(r"\\\n", " ", "\n".join(physical))
-    return [line.strip() for line in logical.splitlines() if line.strip()]
+    return [line.strip().removeprefix("- ") for line in logical.splitlines() if line.strip()]
 
 
 def _by_name(lines: Iterable[str]) -> defaultdict[str, set[str]]:

@@ -86,6 +86,7 @@ class Manifest(Struct, frozen=True):
     imports: tuple[Resolution, ...]
     workload: WorkloadRecord
     environment: dict[str, str | None] = field(default_factory=dict)  # versions of all installed projects
+    companions: tuple[Companion, ...] = ()
     hooks: tuple[str, ...] = ()  # start-up hooks (.pth) on the search path
     directories: tuple[InstalledPath, ...] = ()  # that the overlay made, and that go with it
     acknowledged: tuple[Acknowledgement, ...] = ()

@@ -205,8 +205,8 @@ PROBLEM_KINDS: dict[str, ProblemKind] = {
     "environment-changed": ProblemKind(
         5,
         "a requirement was installed anew",
-        "A project that the distribution requires has another version than at the last push: its compiled "
-        "parts may no longer fit together.",
+        "A project that the distribution requires, or the distribution itself, is another build than at the "
+        "last push, or came after the container was made: compiled parts may no longer fit together.",
         acknowledge="environment",
     ),
     "record-lost": ProblemKind(

@@ -125,6 +125,7 @@ class SampleProject(Repository):
         extension: Extension | None = None,
         without: Sequence[str] = (),
         generated: Mapping[str, str] | None = None,
+        requires: Sequence[str] = (),
     ) -> Path:
         """The wheel that a clean build of a commit gives, written by hand so that no build backend is needed.
 
@@ -134,6 +135,7 @@ class SampleProject(Repository):
             without: patterns of installed paths (``sample_pkg/models/*``) that the build leaves out.
             generated: what the build writes into the package over what is tracked, by name inside it; by
                 default a ``_version.py``.
+            requires: requirements, as ``Requires-Dist`` has them.
         """
         files = self.committed_package(commit)
         version_file = {"_version.py": f'__version__ = "{VERSION}"\n'}
@@ -147,7 +149,7 @@ class SampleProject(Repository):
             if not any(fnmatchcase(name, pattern) for pattern in without)
         }
         tag = extension.wheel_tag if extension else "py3-none-any"
-        return write_wheel(directory, self.distribution, VERSION, kept, tag=tag)
+        return write_wheel(directory, self.distribution, VERSION, kept, tag=tag, requires=requires)
 
     def committed_package(self, commit: str = "HEAD") -> dict[str, bytes]:
         """The package's tracked files at a commit, by installed path."""

@@ -9,7 +9,7 @@ import io
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 Row = tuple[str, str, str]
@@ -22,20 +22,27 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)
 
 
 def write_wheel(
-    directory: Path, distribution: str, version: str, files: Mapping[str, bytes], *, tag: str = "py3-none-any"
+    directory: Path,
+    distribution: str,
+    version: str,
+    files: Mapping[str, bytes],
+    *,
+    tag: str = "py3-none-any",
+    requires: Sequence[str] = (),
 ) -> Path:
     """Write a wheel of these installed paths (PyPA binary distribution format); its path.
 
     Args:
         tag: python-abi-platform; any but a ``-none-any`` one makes it a platform wheel.
+        requires: requirements, as ``Requires-Dist`` has them.
     """
     stem = f"{distribution.replace('-', '_')}-{version}"
     information = f"{stem}.dist-info"
     pure = "true" if tag.endswith("-none-any") else "false"
     contents = dict(sorted(files.items()))
-    contents[f"{information}/METADATA"] = (
-        f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n".encode()
-    )
+    lines = ["Metadata-Version: 2.1", f"Name: {distribution}", f"Version: {version}"]
+    lines += [f"Requires-Dist: {requirement}" for requirement in requires]
+    contents[f"{information}/METADATA"] = "".join(f"{line}\n" for line in lines).encode()
     contents[f"{information}/WHEEL"] = (
         f"Wheel-Version: 1.0\nGenerator: {GENERATOR}\nRoot-Is-Purelib: {pure}\nTag: {tag}\n".encode()
     )
