@@ -160,6 +160,21 @@ def about(contact: Contact, inventory: Inventory) -> dict[str, Any]:
             "PYTHONNOUSERSITE": contact.interpreter.no_user_site,
         },
         "recovered": inventory.recovered,
+        "image": _image_of(contact),
+    }
+
+
+def _image_of(contact: Contact) -> dict[str, Any]:
+    """The image by each kind of digest that it has; what the engine does not tell is "unknown"."""
+    identity = contact.identity
+    return {
+        "name": identity.image_name,
+        "image_id": identity.image_id,
+        "config_digest": identity.config_digest,
+        "repo_digests": list(identity.repo_digests),
+        "index_digest": identity.index_digest,
+        "manifest_digest": identity.manifest_digest,
+        "platform": identity.platform,
     }
 
 
@@ -177,14 +192,17 @@ def details_of(contact: Contact, situation: Situation) -> dict[str, Any]:
         "overlaid_from": _origin(manifest, snapshot.repository.root),
         "left_out": [f"{item.message} → {item.next_step}" for item in situation.selection.left_out],
         "ignored": [
-            f"{item.path}: not synced, ignored by {item.rule}"
+            f"{item.path}: synced, though ignored by {item.rule}, so that git add leaves it out"
+            if item.by_user
+            else f"{item.path}: not synced, ignored by {item.rule}"
             for item in snapshot.ignored
             if _in_package(item.path, packages)
         ],
-        "hidden": [f"{path}: index flag set, compared by bytes" for path in snapshot.hidden],
-        "mode_only": [f"{path}: only the executable bit differs, not synced" for path in snapshot.mode_only],
+        "hidden": _hidden(snapshot),
+        "mode_only": _modes(snapshot),
         "absent": _absent(situation),
         "unmet": companions.unmet(contact.distribution, contact.interpreter),
+        "companions": companions.notes(contact.name, contact.interpreter, contact.identity, manifest),
         "notes": [*situation.selection.notes, *_copies(situation), *_links(situation)],
         "workload_ignored": list(reading.workload.record.ignored),
     }
@@ -199,10 +217,33 @@ def _origin(manifest: Manifest | None, root: str) -> str | None:
     return f"the overlay of {len(manifest.overlay)} files was pushed from {origin} at {manifest.time}"
 
 
+def _hidden(snapshot: Snapshot) -> list[str]:
+    absent = set(snapshot.not_checked_out)
+    return [
+        f"{path}: not checked out, left as installed"
+        if path in absent
+        else f"{path}: index flag set, compared by bytes"
+        for path in snapshot.hidden
+    ]
+
+
+def _modes(snapshot: Snapshot) -> list[str]:
+    """Executable bits that differ from HEAD's. A target's file keeps the mode that it has."""
+    both = [
+        change.path
+        for change in snapshot.changes
+        if change.head is not None and change.content is not None and change.head.is_file
+        if change.executable != (change.head.mode == MODE_EXECUTABLE)
+    ]
+    return [
+        *(f"{path}: only the executable bit differs, not synced" for path in snapshot.mode_only),
+        *(f"{path}: its executable bit differs too; the target's mode stays" for path in both),
+    ]
+
+
 def _in_package(path: str, packages: set[str]) -> bool:
     directory = path.rpartition("/")[0]
     while directory and directory not in packages:
-        "companions": companions.notes(contact.name, contact.interpreter, contact.identity, manifest),
         directory = directory.rpartition("/")[0]
     return directory in packages
 

@@ -70,10 +70,14 @@ class Change(Struct, frozen=True):
 
 
 class IgnoredFile(Struct, frozen=True):
-    """An untracked ``.py`` file that an ignore rule keeps out of the difference."""
+    """An untracked ``.py`` file that an ignore rule keeps out of the difference.
+
+    ``by_user``: the rule is the user's own, which keeps it out of commits only, not out of the difference.
+    """
 
     path: RepoPath
     rule: str  # "<file>:<line>:<pattern>" as git check-ignore -v names it
+    by_user: bool = False
 
 
 class Repository(Struct, frozen=True):
@@ -98,5 +102,6 @@ class Snapshot(Struct, frozen=True):
     changes: tuple[Change, ...]
     ignored: tuple[IgnoredFile, ...] = ()
     hidden: tuple[RepoPath, ...] = ()  # tracked paths with skip-worktree or assume-unchanged set
+    not_checked_out: tuple[RepoPath, ...] = ()  # absent by a skip-worktree flag, as in a sparse checkout
     mode_only: tuple[RepoPath, ...] = ()  # only the executable bit differs: never synced, reported
     problems: tuple[Problem, ...] = ()

@@ -56,6 +56,7 @@ class Comparison:
         self._prefix = prefix
         self.changes: list[Change] = []
         self.mode_only: list[RepoPath] = []
+        self.not_checked_out: list[RepoPath] = []
         self.problems: list[Problem] = []
         self.pointers: set[RepoPath] = set()  # changed paths with a Git LFS pointer on either side
         self.submodules: list[tuple[RepoPath, TreeEntry]] = []  # those that are checked out
@@ -68,7 +69,9 @@ class Comparison:
                 if place is not None:
                     if not self._is_known(path, entry, place.status):
                         self._tracked_path(path, entry, place)
-                elif path not in skip_worktree:
+                elif path in skip_worktree:
+                    self.not_checked_out.append(path)
+                else:
                     self._removed(path, entry)
             except BehindLinkError as error:
                 if path not in skip_worktree:

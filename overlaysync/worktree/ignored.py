@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from overlaysync.model.worktree import IgnoredFile, RepoPath
 from overlaysync.worktree.files import BehindLinkError, Folders
-from overlaysync.worktree.git import Answer, Git, Pending, encode
+from overlaysync.worktree.git import Answer, Git, Pending, decode, encode
 from overlaysync.worktree.listing import parse_ignore_rules, parse_paths
 
 MOST = 200
@@ -36,15 +37,38 @@ def ignored_files(git: Git, listing: Answer) -> tuple[IgnoredFile, ...]:
     """Up to ``MOST`` untracked ignored ``.py`` files of the listing, each with the rule that git names."""
     with Folders(git.directory) as folders:
         paths = sorted(_python_files(folders, parse_paths(listing.output)))[:MOST]
-    if not paths:
+    return tuple(IgnoredFile(path, rule) for path, rule in _rules(git, paths))
+
+
+def ignored_by_user(git: Git, new: Iterable[RepoPath]) -> tuple[IgnoredFile, ...]:
+    """Those of the new ``.py`` files that a rule of the user's own keeps out of ``git add``."""
+    paths = [path for path in new if path.endswith(".py")][:MOST]
+    rules = _user_rules(git) if paths else None
+    if rules is None:
         return ()
+    found = _rules(git, paths, "-c", f"core.excludesFile={rules}")
+    return tuple(IgnoredFile(path, rule, by_user=True) for path, rule in found)
+
+
+def _user_rules(git: Git) -> str | None:
+    """The file of the user's ignore rules; the repository's configuration is not asked where it is."""
+    answer = git.run("config", "--global", "--path", "--get", "core.excludesFile", expected=(0, 1))
+    default = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config", "git/ignore").expanduser()
+    file = answer.text.removesuffix("\n") or decode(os.fsencode(default))
+    return file if Path(os.fsdecode(encode(file))).is_file() else None
+
+
+def _rules(git: Git, paths: Sequence[RepoPath], *options: str) -> Iterator[tuple[RepoPath, str]]:
+    """Those of the untracked paths that are ignored, each with its rule."""
+    if not paths:
+        return
     # "./" because a path that begins with ":" would be pathspec magic
     given = b"".join(encode(f"./{path}") + b"\0" for path in paths)
-    answer = git.run("check-ignore", "--verbose", "-z", "--stdin", given=given, expected=(0, 1))
+    answer = git.run(*options, "check-ignore", "--verbose", "-z", "--stdin", given=given, expected=(0, 1))
     rules = parse_ignore_rules(answer.output)
     named = ((path, rules.get(RepoPath(f"./{path}"), "")) for path in paths)
     # git lists a directory with nothing but ignored files as a whole too; what no rule names is not ignored.
-    return tuple(IgnoredFile(path, rule) for path, rule in named if rule and not _NEGATED.search(rule))
+    yield from ((path, rule) for path, rule in named if rule and not _NEGATED.search(rule))
 
 
 def _python_files(folders: Folders, listed: list[RepoPath]) -> set[RepoPath]:

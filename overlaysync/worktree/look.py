@@ -39,6 +39,7 @@ class Look(Struct, frozen=True):
     index: Index
     changes: tuple[Change, ...]
     mode_only: tuple[RepoPath, ...]
+    not_checked_out: tuple[RepoPath, ...]
     problems: tuple[Problem, ...]
 
 
@@ -80,6 +81,7 @@ def look(subject: Subject) -> Look:
         index,
         tuple(sorted(changes, key=lambda change: change.path)),
         tuple(sorted(comparison.mode_only)),
+        tuple(comparison.not_checked_out),
         tuple(problems),
     )
 

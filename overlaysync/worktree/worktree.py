@@ -11,24 +11,27 @@ from types import TracebackType
 from overlaysync.errors import BaselineError, UsageError, WorktreeChangedError
 from overlaysync.model.worktree import Change, Content, ObjectId, RepoPath, Repository, Snapshot, TreeEntry
 from overlaysync.worktree.cache import StatCache, cache_file
+from overlaysync.worktree.capture import Capture
 from overlaysync.worktree.files import BehindLinkError, Folders, MovingFileError, OpenFile
 from overlaysync.worktree.git import Git, decode, encode
-from overlaysync.worktree.ignored import ignored_files, list_ignored
+from overlaysync.worktree.ignored import ignored_by_user, ignored_files, list_ignored
 from overlaysync.worktree.listing import parse_unmerged
 from overlaysync.worktree.look import Subject, look, read_tree
 from overlaysync.worktree.newlines import to_line_feeds
 from overlaysync.worktree.objects import Objects, is_full_id
 from overlaysync.worktree.repository import describe, head_commit, locate, refuse_unfinished, refuse_unmerged
 
+_TRIES = 5  # to capture a worktree that is written to meanwhile
 _STREAM_PIECE = 256 * 1024 - 1  # a CR held back from the piece before may come on top
 
 
-def open_worktree(directory: Path, cache_dir: Path | None = None) -> Worktree:
+def open_worktree(directory: Path, cache_dir: Path | None = None, *, capture: bool = False) -> Worktree:
     """Open the checkout that holds a directory.
 
     Args:
         directory: the checkout's root or a directory below it.
         cache_dir: where to keep what files hashed to, so that unchanged ones are not read again.
+        capture: copy what is changed when it is looked at, so that later writing does not matter.
 
     Raises:
         UsageError: no git repository, a bare one, a git directory, a checkout elsewhere, or no git.
@@ -42,17 +45,20 @@ def open_worktree(directory: Path, cache_dir: Path | None = None) -> Worktree:
     git = Git(located.root)
     refuse_unmerged(located.root, parse_unmerged(git.run("ls-files", "--unmerged", "-z").output))
     file = cache_file(cache_dir, located.root) if cache_dir else None
-    return Worktree(repository, git, file)
+    return Worktree(repository, git, file, Capture() if capture else None)
 
 
 class Worktree:
     """A checkout at the commit that HEAD named when it was opened. Nothing is ever written to it."""
 
-    def __init__(self, repository: Repository, git: Git, cache: Path | None) -> None:
+    def __init__(
+        self, repository: Repository, git: Git, cache: Path | None, capture: Capture | None = None
+    ) -> None:
         self.repository = repository
         self._git = git
         self._objects = Objects(git, repository.object_format)
         self._cache = StatCache(cache, repository.object_format)
+        self._capture = capture
 
     def snapshot(self) -> Snapshot:
         """HEAD's tree, and everything on disk that differs from it by bytes.
@@ -60,6 +66,25 @@ class Worktree:
         Raises:
             BaselineError: the index holds unmerged paths, git refuses, or an object is missing.
         """
+        snapshot = self._look()
+        for _ in range(_TRIES):
+            if self._capture is None or self._is_captured(snapshot, self._capture):
+                break
+            snapshot = self._look()
+        return snapshot
+
+    def _is_captured(self, snapshot: Snapshot, capture: Capture) -> bool:
+        """Whether all changes could be copied as they were seen."""
+        capture.clear()
+        try:
+            for change in snapshot.changes:
+                if change.content is not None:
+                    capture.keep(change.path, self.stream(change))
+        except WorktreeChangedError:
+            return False
+        return True
+
+    def _look(self) -> Snapshot:
         repository = self.repository
         subject = Subject(self._git, self._objects, repository.object_format, repository.head, self._cache)
         ignored = list_ignored(self._git)
@@ -71,8 +96,12 @@ class Worktree:
             repository=repository,
             tree=seen.tree,
             changes=seen.changes,
-            ignored=ignored_files(self._git, ignored.answer()),
+            ignored=(
+                *ignored_files(self._git, ignored.answer()),
+                *ignored_by_user(self._git, [item.path for item in seen.changes if item.head is None]),
+            ),
             hidden=tuple(sorted(flagged)),
+            not_checked_out=seen.not_checked_out,
             mode_only=seen.mode_only,
             problems=seen.problems,
         )
@@ -96,6 +125,9 @@ class Worktree:
         """
         if change.content is None:
             raise ValueError(f"{change.path!r} is no regular file in the worktree")
+        if self._capture is not None and change.path in self._capture:
+            yield from self._capture.pieces(change.path)
+            return
         try:
             yield from self._checked(change.path, change.content)
         except (OSError, BehindLinkError, MovingFileError) as error:
@@ -143,8 +175,10 @@ class Worktree:
         return head_commit(self._git) != self.repository.head
 
     def close(self) -> None:
-        """End the git process that serves blobs."""
+        """End the git process that serves blobs, and forget what was captured."""
         self._objects.close()
+        if self._capture is not None:
+            self._capture.close()
 
     def __enter__(self) -> Worktree:
         return self

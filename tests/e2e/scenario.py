@@ -249,7 +249,10 @@ class Stage:
         key = (image, *sorted(labels.items()))
         if key not in self.labelled:
             tag = f"overlaysync-test/labelled:{uuid.uuid4().hex[:12]}"
-            lines = [f"FROM {image}", *(f"LABEL {name}={value}" for name, value in labels.items())]
+            lines = [
+                f"FROM {image}",
+                *(f"LABEL {json.dumps(name)}={json.dumps(value)}" for name, value in labels.items()),
+            ]
             engine = self.images.engine
             engine.run("build", "--quiet", f"--tag={tag}", "-", input="\n".join(lines).encode())
             self.labelled[key] = tag

@@ -253,16 +253,3 @@ def test_an_unreadable_file(local: LocalScenario) -> None:
     path.chmod(0)
     answer = local.refused()
     assert (answer["exit_code"], codes(answer)) == (3, ["unreadable-file"])
-
-
-def test_ignored_python_is_told(local: LocalScenario) -> None:
-    """W08: an ignore rule keeps a new module out; the file runs on the host and is missing in the target."""
-    ignore = local.project.path / ".gitignore"
-    ignore.write_text(ignore.read_text() + "log*\n")
-    local.project.write("sample_pkg/logging_utils.py", "LEVEL = 1\n")
-    answer = local.push()
-    assert answer["exit_code"] == 0
-    [line] = answer["details"]["ignored"]
-    assert line.startswith("sample_pkg/logging_utils.py: ")
-    assert "log*" in line
-    assert "sample_pkg/logging_utils.py" in local("status").stdout

@@ -8,8 +8,6 @@ from tests.e2e.scenario import REVISION, Scenario, Stage, changed, codes, second
 
 pytestmark = pytest.mark.container
 
-OTHER = "0123456789abcdef0123456789abcdef01234567"
-
 
 def test_head_one_commit_on(scenario: Scenario) -> None:
     scenario.edit_generation()
@@ -33,19 +31,6 @@ def test_head_one_commit_on(scenario: Scenario) -> None:
     assert scenario.answer() == "generation 4: 1.0"
 
 
-def test_a_short_id_proves_nothing(stage: Stage) -> None:
-    project = stage.project()
-    short = project.head[:12]
-    scenario = stage.start(project, stage.image(project, labels={REVISION: short}))
-    scenario.edit_generation()
-    answer = scenario.refused()
-    assert (answer["exit_code"], codes(answer)) == (4, ["no-image-commit"])
-    assert short in answer["problems"][0]["message"]
-    assert "--image-commit" in answer["problems"][0]["next_step"]
-    assert scenario.refused("--image-commit", short)["exit_code"] == 4
-    scenario.applied("--image-commit", project.head)
-
-
 def test_a_label_against_the_given_commit(scenario: Scenario) -> None:
     scenario.edit_generation()
     other = second_commit(scenario.project)
@@ -56,43 +41,6 @@ def test_a_label_against_the_given_commit(scenario: Scenario) -> None:
     assert other in answer["problems"][0]["message"]
     scenario.project.git("reset", "--quiet", "--mixed", other)
     scenario.applied("--image-commit", other)
-
-
-def test_a_commit_that_nobody_has(stage: Stage) -> None:
-    project = stage.project()
-    scenario = stage.start(project, stage.image(project, labels={REVISION: OTHER}))
-    scenario.edit_generation()
-    answer = scenario.refused()
-    assert (answer["exit_code"], codes(answer)) == (4, ["unknown-commit"])
-    assert OTHER in answer["problems"][0]["message"]
-    assert answer["problems"][0]["next_step"] == f"git fetch origin {OTHER}"
-    status = scenario.ask("status")
-    assert (status["exit_code"], codes(status)) == (1, ["unknown-commit"])
-
-
-def test_no_label(stage: Stage) -> None:
-    scenario = stage.set(labels={})
-    scenario.edit_generation()
-    answer = scenario.refused()
-    assert (answer["exit_code"], codes(answer)) == (4, ["no-image-commit"])
-    assert "12 of 12 installed files equal those of HEAD" in answer["problems"][0]["message"]
-    assert scenario.refused("--image-commit", OTHER)["exit_code"] == 4
-    answer = scenario.applied("--image-commit", scenario.project.head)
-    assert answer["baseline"]["content"]["equal"] == answer["baseline"]["content"]["compared"] == 12
-
-
-def test_a_given_commit_that_content_does_not_confirm(stage: Stage) -> None:
-    """The image was built from another state of every file than the commit that the user names."""
-    project = stage.project()
-    tag = stage.image(project, labels={})
-    for path in sorted((project.path / "sample_pkg").rglob("*.py")):
-        path.write_text(f"# another time\n{path.read_text()}")
-    project.commit("Every file differs")
-    scenario = stage.start(project, tag)
-    scenario.edit_generation()
-    answer = scenario.refused("--image-commit", project.head)
-    assert answer["exit_code"] == 4
-    assert set(codes(answer)) <= {"content-differs", "content-unproven", "original-differs"}
 
 
 def test_an_unrelated_file_was_altered(scenario: Scenario) -> None:

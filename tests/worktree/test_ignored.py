@@ -44,12 +44,17 @@ def test_a_tracked_file_is_compared_though_a_rule_matches(checkout: Repository, 
 
 
 def test_ignore_rules_of_the_user_change_nothing(checkout: Repository, see: Seen, isolation: Path) -> None:
+    """They are told; the repository's own configuration cannot say that another file holds them."""
+    (isolation / "other").write_text("new*\n")
+    checkout.git("config", "core.excludesFile", str(isolation / "other"))
     (isolation / "ignore").write_text("*.py\n")
     (isolation / ".gitconfig").write_text(f"[core]\n\texcludesFile = {isolation / 'ignore'}\n")
     (isolation / ".config/git").mkdir(parents=True)
     (isolation / ".config/git/ignore").write_text("*.py\n")
     checkout.write("p/new.py", "")
-    assert (changed(see()), named(see)) == (["added p/new.py"], [])
+    assert changed(see()) == ["added p/new.py"]
+    [ignored] = see().ignored
+    assert (ignored.by_user, ignored.rule) == (True, f"{isolation / 'ignore'}:1:*.py")
 
 
 def test_environments_and_other_repositories_are_not_walked(checkout: Repository, see: Seen) -> None:
