@@ -34,8 +34,15 @@ def read_record(tree: Tree, metadata: bytes) -> tuple[str | None, dict[str, str 
     sha256 are not taken. Raises Failure("root") for a RECORD that is no CSV, or too large.
     """
     path = join(metadata, b"RECORD")
-    if tree.status(path) is None:
-        return None, {}, []
+    try:
+        if tree.status(path) is None:
+            return None, {}, []
+    except LinkInTheWay:
+        return (
+            None,
+            {},
+            [],
+        )  # an egg-info may be a file, and a dist-info a link: there is no RECORD of its own
     content = read_small(tree, path, RECORD_LIMIT)
     if content is None:
         raise Failure("root", "it is no regular file, or too large", to_text(path))
@@ -224,6 +231,7 @@ def take(tree: Tree, metadata: bytes, object_format: str) -> dict[str, Any]:
         "record_sha256": digest,
         "files": files,
         "strays": [to_text(path) for path in strays(tree, {to_path(path) for path in recorded})],
+        "extensions": [to_text(path) for path in extensions(tree, {to_path(path) for path in recorded})],
         "outside": outside,
         "mounts": points,
         "mounted_on": holder,
@@ -252,6 +260,22 @@ def strays(tree: Tree, recorded: set[bytes]) -> list[bytes]:
             if name.endswith(b".so") or (name in known and _is_package(tree, path)):
                 found.append(path)
     return found
+
+
+def extensions(tree: Tree, recorded: set[bytes]) -> list[bytes]:
+    """What RECORD does not list, and looks like an extension module beside files that it lists."""
+    directories = set()
+    for path in recorded:
+        try:
+            directories.add(split(path)[0])
+        except OSError:
+            continue  # deeper than any tree is looked at
+    return [
+        path
+        for directory in sorted(directories - {b""})
+        for name in tree.names(directory)
+        if name.endswith((b".so", b".pyd")) and (path := join(directory, name)) not in recorded
+    ]
 
 
 def _is_package(tree: Tree, path: bytes) -> bool:

@@ -9,7 +9,7 @@ import time
 from overlaysync.agent import loaded
 from overlaysync.agent.frames import to_text
 from overlaysync.agent.inspection import STARTER
-from overlaysync.agent.interpreters import prefix_of
+from overlaysync.agent.places import prefix_of
 from overlaysync.agent.request import Request
 
 TYPE_CHECKING = False  # typing itself takes too long to import

@@ -145,9 +145,10 @@ def link(options: Options, stage: Stage) -> Iterator[Link]:
 
 
 def _distribution(interpreter: Interpreter) -> Distribution:
-    """The copy that is found first; of two, which one the code is of is not told by any version."""
-    first, *others = interpreter.distributions
-    return structs.replace(first, version=UNKNOWN) if others else first
+    """The copy that is found first and has a RECORD; of two, no version tells which one the code is of."""
+    copies = interpreter.distributions
+    first = next((copy for copy in copies if copy.form == "dist-info"), copies[0])
+    return structs.replace(first, version=UNKNOWN) if len(copies) > 1 else first
 
 
 def _named(package: PackageConfiguration) -> str:
@@ -225,8 +226,10 @@ def _interpreter(
             code="several-interpreters",
         )
     listing = "; ".join(f"{item.path} ({item.error or item.version})" for item in asked) or "none"
+    unseen = sorted({item.suspected for item in asked if item.suspected is not None})
+    lies = f"; {', '.join(unseen)} is where none of them looks" if unseen else ""
     raise TargetError(
-        f"no interpreter of the target holds {name} (asked: {listing})",
+        f"no interpreter of the target holds {name} (asked: {listing}){lies}",
         "name the installed project with --distribution NAME, or its interpreter with --interpreter PATH",
         code="not-installed",
     )

@@ -131,7 +131,7 @@ class Interpreter(Struct, frozen=True):
     hooks: tuple[str, ...] = ()  # .pth files on its search path: they run, or add paths, at every start
     distributions: tuple[Distribution, ...] = ()
     packages: tuple[Resolution, ...] = ()  # the distribution's top-level names, resolved
-    suspected: bool = False  # it could not be asked, and a dist-info of the project lies below its prefix
+    suspected: str | None = None  # a dist-info of the project that it does not show (see agent/places.py)
     error: str | None = None
 
     @property
