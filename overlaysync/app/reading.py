@@ -13,7 +13,13 @@ from overlaysync.app.records import overlay_of, read_manifest
 from overlaysync.app.store import adopt
 from overlaysync.core import workload
 from overlaysync.core.backends import BUILD_FILES, unread_by_backend
-from overlaysync.core.classify import DEFAULT_NOT_BUILT, classify, classify_set, needs_content
+from overlaysync.core.classify import (
+    DEFAULT_NOT_BUILT,
+    classify,
+    classify_set,
+    needs_beginning,
+    needs_content,
+)
 from overlaysync.core.evidence import image_commit
 from overlaysync.errors import WorkloadError, WorktreeChangedError
 from overlaysync.model.classified import ClassifiedChange
@@ -22,7 +28,7 @@ from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Placement
 from overlaysync.model.problem import Problem
 from overlaysync.model.target import InstalledFile, InstalledPath, Inventory
-from overlaysync.model.worktree import ObjectId, RepoPath, Snapshot, TreeEntry
+from overlaysync.model.worktree import Change, ObjectId, RepoPath, Snapshot, TreeEntry
 from overlaysync.worktree.worktree import Worktree
 
 
@@ -107,6 +113,20 @@ def refuse_workload(contact: Contact, inventory: Inventory) -> None:
         raise WorkloadError(f"{problems[0].message}; nothing was changed", problems[0].next_step)
 
 
+def _contents(change: Change, worktree: Worktree) -> tuple[bytes | None, bytes | None]:
+    """HEAD's content and the worktree's, as far as they tell the class: of data, how the latter begins."""
+    if needs_content(change.path):
+        head = change.head
+        before = worktree.blob(head.oid) if head is not None and head.is_file else None
+        return before, worktree.content(change) if change.content is not None else None
+    if change.content is None or not needs_beginning(change.path):
+        return None, None
+    try:
+        return None, next(worktree.stream(change), b"")
+    except WorktreeChangedError:
+        return None, None  # a file that is no part of the package may be written to; else its copy tells
+
+
 def _classify(
     snapshot: Snapshot, worktree: Worktree, patterns: Sequence[str]
 ) -> tuple[tuple[ClassifiedChange, ...], list[Problem]]:
@@ -118,11 +138,9 @@ def _classify(
     found, unstable = [], []
     for change in snapshot.changes:
         before = after = None
-        if needs_content(change.path) and change.path not in broken:
-            head = change.head
-            before = worktree.blob(head.oid) if head is not None and head.is_file else None
+        if change.path not in broken:
             try:
-                after = worktree.content(change) if change.content is not None else None
+                before, after = _contents(change, worktree)
             except WorktreeChangedError as error:
                 unstable.append(
                     Problem(

@@ -9,7 +9,7 @@ from msgspec import Struct
 from overlaysync.app.contact import Contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.reading import Reading, not_built, read
-from overlaysync.core import companions, drift, modules, provenance, workload
+from overlaysync.core import companions, drift, extensions, modules, provenance, workload
 from overlaysync.core.acknowledging import acknowledge, remembered, unique
 from overlaysync.core.backends import ships_whole
 from overlaysync.core.evidence import image_commit, judge, judge_overlay
@@ -66,6 +66,7 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
         *selection.problems,
         *judge_plausible(selection.desired, len(shipped.destinations)),
         *identity_problems,
+        *extensions.judge(reading.inventory, contact.interpreter),
     ]
     plan, files = Plan(), dict[InstalledPath, InstalledFile]()
     if not identity_problems and not any(item.code in modules.NO_ONE_COPY for item in installation):

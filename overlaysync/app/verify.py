@@ -12,7 +12,7 @@ from overlaysync.app.records import overlay_of, read_manifest
 from overlaysync.app.report import about, problems_of, target_of
 from overlaysync.app.store import store
 from overlaysync.app.timing import Stages
-from overlaysync.core import companions, drift, modules, provenance, workload
+from overlaysync.core import companions, drift, extensions, modules, provenance, workload
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.problem import Problem
 from overlaysync.model.result import Result
@@ -39,6 +39,7 @@ def verify(options: Options, stage: Stage) -> Result:
             *modules.judge_installation(target.interpreter, target.distribution, target.name),
             *companions.judge(target.name, target.interpreter, target.identity, manifest),
             *provenance.judge_mounts(inventory),
+            *extensions.judge(inventory, target.interpreter),
             *_judge_originals(target, manifest),
             *drift.judge_strays(inventory.strays, overlay, target.interpreter.extension_suffixes),
             *drift.as_recorded(inventory.files, overlay),

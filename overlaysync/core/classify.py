@@ -24,7 +24,7 @@ from overlaysync.model.worktree import (
     RepoPath,
 )
 
-__all__ = ["DEFAULT_NOT_BUILT", "classify", "classify_set", "needs_content"]
+__all__ = ["DEFAULT_NOT_BUILT", "classify", "classify_set", "needs_beginning", "needs_content"]
 
 DEFAULT_NOT_BUILT = (
     "/docs/",
@@ -60,6 +60,9 @@ _CLASSES = {
     PathKind.DATA: ChangeClass.DATA,
 }
 
+_COMPILED = (b"\x7fELF", b"!<arch>\n", b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b"\xca\xfe\xba\xbe")
+"""How executables, libraries and archives of objects begin, whatever they are called (ELF, ar, Mach-O)."""
+
 _ALWAYS = {
     PathKind.NATIVE: ("native-change", "native source {}; the image's extension was built from HEAD's"),
     PathKind.ARTEFACT: ("native-change", "compiled file {}; it comes from a build and not from an overlay"),
@@ -81,6 +84,11 @@ def needs_content(path: RepoPath) -> bool:
     return path_kind(path) in (PathKind.PYTHON, PathKind.BUILD, PathKind.REQUIREMENTS, PathKind.LOCK)
 
 
+def needs_beginning(path: RepoPath) -> bool:
+    """Whether ``classify`` looks at how the worktree's content begins: what may be data, or compiled code."""
+    return path_kind(path) is PathKind.DATA
+
+
 def classify(
     change: Change, before: bytes | None, after: bytes | None, *, not_built: Sequence[str] = DEFAULT_NOT_BUILT
 ) -> ClassifiedChange:
@@ -88,7 +96,7 @@ def classify(
 
     Args:
         before: HEAD's content where ``needs_content``, None where HEAD has none.
-        after: the worktree's content where ``needs_content``, None where the worktree has none.
+        after: the worktree's content where ``needs_content``, or how it begins where ``needs_beginning``.
         not_built: gitignore patterns of paths that the build does not read.
     """
     kind = _kind(change.path, before, after)
@@ -103,10 +111,12 @@ def classify(
 
 
 def _kind(path: RepoPath, before: bytes | None, after: bytes | None) -> PathKind:
-    """The kind by name, but a ``setup.py`` inside a package that calls no ``setup()`` is a module."""
+    """The kind by name, but for compiled code of any name, and a ``setup.py`` that is a package's module."""
     if path.endswith("/setup.py") and not any(map(setuptools_files.calls_setup, (before, after))):
         return PathKind.PYTHON
-    return path_kind(path)
+    kind = path_kind(path)
+    compiled = kind is PathKind.DATA and after is not None and after.startswith(_COMPILED)
+    return PathKind.ARTEFACT if compiled else kind
 
 
 @functools.lru_cache(maxsize=8)

@@ -111,11 +111,11 @@ def judge_installation(interpreter: Interpreter, distribution: Distribution, nam
         message = f"{name} is an {form} install ({distribution.root}/{distribution.metadata})"
         next_step = "edit the files where the install points to, or install a wheel in the image"
         return [*problems, Problem("editable-install", message, next_step)]
-    judged = (_judge_package(package, distribution.root) for package in interpreter.packages)
+    judged = (_judge_package(package, distribution.root, interpreter) for package in interpreter.packages)
     return [*problems, *(problem for problem in judged if problem is not None)]
 
 
-def _judge_package(package: Resolution, root: str) -> Problem | None:
+def _judge_package(package: Resolution, root: str, interpreter: Interpreter) -> Problem | None:
     """A top-level name of the distribution must be imported from below its install root."""
     places = [package.origin] if package.origin is not None else list(package.locations)
     if package.error is not None or not places:
@@ -126,4 +126,15 @@ def _judge_package(package: Resolution, root: str) -> Problem | None:
     if any(place.startswith(root + "/") for place in places):
         return None
     message = f"{package.module} is imported from {', '.join(places)}, not from {root}"
+    message += f" ({_entry(places[0], interpreter)} comes first)"
     return Problem("shadowed", message, UNSHADOW)
+
+
+def _entry(place: str, interpreter: Interpreter) -> str:
+    """The entry of the search path that leads to a place; one that is a link is not told from its target."""
+    above = [
+        entry for entry in interpreter.search_path if entry and place.startswith(entry.rstrip("/") + "/")
+    ]
+    if above:
+        return f"{max(above, key=len)} of sys.path"
+    return "the working directory" if "" in interpreter.search_path else "what an import hook finds"

@@ -209,6 +209,13 @@ PROBLEM_KINDS: dict[str, ProblemKind] = {
         "last push, or came after the container was made: compiled parts may no longer fit together.",
         acknowledge="environment",
     ),
+    "extension-invisible": ProblemKind(
+        5,
+        "extension of another interpreter",
+        "A compiled module is there with suffixes that the target's interpreter does not look for, so that it "
+        "says that there is no such module.",
+        acknowledge="environment",
+    ),
     "record-lost": ProblemKind(
         5,
         "the overlay's record is gone from the target",

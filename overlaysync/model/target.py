@@ -216,6 +216,7 @@ class Inventory(Struct, frozen=True):
     record_sha256: Sha256 | None
     files: tuple[InstalledFile, ...]
     strays: tuple[InstalledPath, ...] = ()  # unrecorded, and imported in place of a recorded module
+    extensions: tuple[InstalledPath, ...] = ()  # unrecorded, and looking like extension modules
     outside: tuple[str, ...] = ()  # RECORD entries that leave the install root
     mounts: tuple[str, ...] = ()  # mount points at or below the install root
     mounted_on: str | None = None  # the mount point that the install root lies on
