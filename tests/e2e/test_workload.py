@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
+from tests.e2e.processes import SERVE, pid_of, start
 from tests.e2e.scenario import Scenario, Stage, codes
 from tests.parts.containers import Container
 
 pytestmark = pytest.mark.container
 
-SERVE = "import sample_pkg.ops, time; open('/tmp/ready', 'w'); time.sleep(600)"
 ERASE = """
 import sample_pkg.ops, time
 fields = open("/proc/self/stat").read().rpartition(")")[2].split()
@@ -25,49 +24,6 @@ open("/tmp/ready", "w")
 time.sleep(600)
 """
 """As setproctitle does it: the words that the process was started with are overwritten in its own memory."""
-
-
-def start(container: Container, *argv: str, user: str | None = None) -> None:
-    """Starts a process in the background, and waits for the file with which it says that it is up."""
-    options = ["--detach"] + ([] if user is None else ["--user", user])
-    container.engine.run("exec", *options, container.name, *argv)
-    wait_for(container, "/tmp/ready")
-
-
-def wait_for(container: Container, path: str) -> None:
-    deadline = time.monotonic() + 30
-    while container.exec("stat", path).returncode != 0:
-        assert time.monotonic() < deadline, f"{path} never came"
-        time.sleep(0.05)
-
-
-def pid_of(container: Container, words: str) -> str:
-    """The one process whose command line or name holds ``words``."""
-    code = (
-        "import os, sys\n"
-        "for pid in filter(str.isdigit, os.listdir('/proc')):\n"
-        "    command = open(f'/proc/{pid}/cmdline', errors='replace').read().replace(chr(0), ' ')\n"
-        "    if sys.argv[1] in command and int(pid) not in (os.getpid(), 1): print(pid)\n"
-    )
-    return container.exec("python3", "-I", "-c", code, words, check=True).stdout.strip()
-
-
-def test_a_process_with_the_package_loaded(scenario: Scenario) -> None:
-    start(scenario.container, "python3", "-c", SERVE)
-    pid = pid_of(scenario.container, "sample_pkg.ops")
-    scenario.edit_generation()
-    answer = scenario.refused()
-    assert (answer["exit_code"], codes(answer)) == (6, ["workload"])
-    [problem] = answer["problems"]
-    assert f"process {pid} " in problem["message"]
-    assert "python3 -c import sample_pkg.ops" in problem["message"]
-    assert "started 20" in problem["message"]
-    assert f"kill {pid}" in problem["next_step"]
-    status = scenario.ask("status")
-    assert (status["exit_code"], codes(status)) == (0, ["workload"])  # nothing is wrong, only not now
-    scenario.container.exec("kill", pid, check=True)
-    scenario.applied()
-    assert scenario.answer() == "generation 2: 1.0"
 
 
 def test_revert_waits_for_it_too(scenario: Scenario) -> None:
@@ -170,18 +126,3 @@ def test_the_workload_of_another_user(stage: Stage) -> None:
     scenario.edit_generation(3)
     answer = scenario.refused()
     assert (answer["exit_code"], codes(answer)) == (6, ["workload"])
-
-
-def test_an_older_process_is_found_by_verify(scenario: Scenario) -> None:
-    start(scenario.container, "python3", "-c", SERVE, "harmless")
-    scenario.project.write("overlaysync.toml", '[[package]]\nworkload-ignore = ["*harmless"]\n')
-    scenario.edit_generation()
-    scenario.applied()
-    (scenario.project.path / "overlaysync.toml").unlink()
-    answer = scenario.ask("verify")
-    assert (answer["exit_code"], codes(answer)) == (1, ["stale-process"])
-    pid = pid_of(scenario.container, "harmless")
-    assert f"process {pid} " in answer["problems"][0]["message"]
-    scenario.container.exec("kill", pid, check=True)
-    start(scenario.container, "python3", "-c", SERVE)
-    assert scenario.ask("verify")["exit_code"] == 0
