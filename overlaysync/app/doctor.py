@@ -130,7 +130,7 @@ def _target(options: Options, stages: Stages) -> tuple[ResultTarget | None, list
                 if commit is not None
                 else Check("image commit", "no full commit id is known", "name it: --image-commit FULL")
             )
-            running = workload.judge(find_workload(target, inventory))
+            running = workload.judge(find_workload(target, inventory.root))
             checks.extend(Check("workload", item.message, item.next_step) for item in running)
             problems = modules.judge_installation(target.interpreter, target.distribution, target.name)
             checks.extend(Check(item.code, item.message, item.next_step) for item in problems)

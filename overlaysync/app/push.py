@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from overlaysync.app.contact import Contact, contact
 from overlaysync.app.options import Options, Stage
@@ -33,16 +33,29 @@ def push(options: Options, stage: Stage, *, dry_run: bool = False) -> Result:
         open_worktree(options.worktree, cache_directory()) as worktree,
         contact(options, stages) as target,
     ):
-        situation = survey(target, worktree, options, stages)
-        if situation.problems:
-            code = exit_code(situation.problems)
-            return result_of("push", "refused", code, target, situation, stages.milliseconds())
-        if dry_run:
-            return result_of("push", "planned", 0, target, situation, stages.milliseconds())
-        if is_in_place(situation.plan, situation.reading.overlay):
-            return _unchanged(target, situation, stages)
-        manifest = _apply(target, worktree, situation, options, stages)
-        return applied(result_of("push", "planned", 0, target, situation, {}), manifest, options, stages)
+        return push_over(target, worktree, options, stages, dry_run=dry_run)
+
+
+def push_over(
+    target: Contact,
+    worktree: Worktree,
+    options: Options,
+    stages: Stages,
+    *,
+    dry_run: bool = False,
+    hold: Callable[[], None] = lambda: None,
+) -> Result:
+    """A push over a contact that is there already. ``hold`` raises to give up before anything is renamed."""
+    situation = survey(target, worktree, options, stages)
+    if situation.problems:
+        code = exit_code(situation.problems)
+        return result_of("push", "refused", code, target, situation, stages.milliseconds())
+    if dry_run:
+        return result_of("push", "planned", 0, target, situation, stages.milliseconds())
+    if is_in_place(situation.plan, situation.reading.overlay):
+        return _unchanged(target, situation, stages)
+    manifest = _apply(target, worktree, situation, options, stages, hold)
+    return applied(result_of("push", "planned", 0, target, situation, {}), manifest, options, stages)
 
 
 def _unchanged(target: Contact, situation: Situation, stages: Stages) -> Result:
@@ -58,11 +71,17 @@ def _unchanged(target: Contact, situation: Situation, stages: Stages) -> Result:
 
 
 def _apply(
-    target: Contact, worktree: Worktree, situation: Situation, options: Options, stages: Stages
+    target: Contact,
+    worktree: Worktree,
+    situation: Situation,
+    options: Options,
+    stages: Stages,
+    hold: Callable[[], None],
 ) -> Manifest:
     changes = {change.path: change for change in situation.reading.snapshot.changes}
 
     def last_look() -> None:
+        hold()
         if worktree.moved():
             raise BaselineError("HEAD moved during the push; nothing was changed", "run the command again")
 

@@ -81,7 +81,7 @@ def read(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -
         files=tuple(file for file in inventory.files if not file.path.startswith(own)),
         manifest=manifest,
         overlay=overlay_of(manifest),
-        workload=find_workload(contact, inventory),
+        workload=find_workload(contact, inventory.root),
         evidence=gathered,
         known=known,
         image_tree=tree,
@@ -95,12 +95,12 @@ def not_built(contact: Contact) -> Sequence[str]:
     return DEFAULT_NOT_BUILT if configured is None else configured
 
 
-def find_workload(contact: Contact, inventory: Inventory) -> workload.Workload:
-    """The processes of the target that could have the package loaded."""
+def find_workload(contact: Contact, root: str) -> workload.Workload:
+    """The processes of the target that could have the package of an install root loaded."""
     return workload.find(
-        contact.session.processes(inventory.root, contact.own_processes()),
+        contact.session.processes(root, contact.own_processes()),
         contact.interpreter,
-        inventory.root,
+        root,
         ignore=contact.package.workload_ignore,
         whole_machine=contact.identity.kind == "local",
     )
@@ -108,7 +108,7 @@ def find_workload(contact: Contact, inventory: Inventory) -> workload.Workload:
 
 def refuse_workload(contact: Contact, inventory: Inventory) -> None:
     """The last look before anything is renamed. Raises WorkloadError for a process that started meanwhile."""
-    problems = workload.judge(find_workload(contact, inventory))
+    problems = workload.judge(find_workload(contact, inventory.root))
     if problems:
         raise WorkloadError(f"{problems[0].message}; nothing was changed", problems[0].next_step)
 

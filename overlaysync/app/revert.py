@@ -58,7 +58,7 @@ def _plan(
     overlay = overlay_of(manifest)
     files = target.session.look(sorted(overlay), object_format="sha1", writable=True)
     plan, problems = plan_revert(overlay, files)
-    running = find_workload(target, inventory)
+    running = find_workload(target, inventory.root)
     return plan, files, (*workload.judge(running), *problems)
 
 
@@ -75,7 +75,7 @@ def _apply(
         repository=manifest.repository,
         diff_sha256=manifest.diff_sha256,
         baseline=manifest.baseline,
-        workload=find_workload(target, inventory).record,
+        workload=find_workload(target, inventory.root).record,
     )
     task = Task(target, inventory, plan, files, cause, manifest, manifest)
     return carry_out(task, _no_content, (), lambda: None, stages)

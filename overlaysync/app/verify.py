@@ -12,7 +12,7 @@ from overlaysync.app.records import overlay_of, read_manifest
 from overlaysync.app.report import about, problems_of, target_of
 from overlaysync.app.store import store
 from overlaysync.app.timing import Stages
-from overlaysync.core import companions, drift, extensions, modules, provenance, workload
+from overlaysync.core import companions, drift, extensions, modules, presence, provenance, workload
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.problem import Problem
 from overlaysync.model.result import Result
@@ -30,7 +30,7 @@ def verify(options: Options, stage: Stage) -> Result:
         inventory = target.open("sha1")
         manifest = read_manifest(inventory)
         overlay = overlay_of(manifest)
-        running = find_workload(target, inventory)
+        running = find_workload(target, inventory.root)
         stages("reading back")
         expected = {path: item.installed_sha256 for path, item in overlay.items()}
         proof = read_back(target, inventory, expected)
@@ -50,7 +50,14 @@ def verify(options: Options, stage: Stage) -> Result:
         imports = {item.module: item.origin for item in proof.imports}
         ignored = list(running.record.ignored)
         return structs.replace(
-            result, details={**result.details, "imports": imports, "workload_ignored": ignored}
+            result,
+            details={
+                **result.details,
+                "imports": imports,
+                "workload_ignored": ignored,
+                "notes": presence.copies(inventory.files, overlay.values()),
+                "hooks": list(target.interpreter.hooks),
+            },
         )
 
 

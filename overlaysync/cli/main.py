@@ -13,6 +13,7 @@ COMMANDS = {
     "init": "write a configuration, proven against a target",
     "status": "what a push would do, and what is in its way",
     "push": "put the worktree's Python changes into a target, proven",
+    "watch": "push at each settled change, until Ctrl-C",
     "verify": "check the overlay that a target has",
     "revert": "put a target's own files back",
     "manifest": "show and compare the records of what was done",

@@ -22,7 +22,10 @@ NOTES = (
     "hidden",
     "unmet",
     "companions",
+    "missing",
     "absent",
+    "generated",
+    "hooks",
     "notes",
     "workload_ignored",
 )
@@ -105,7 +108,8 @@ def _from_and_to(operation: ResultOperation, root: str) -> str:
 def _lists(result: Result, terminal: Terminal) -> None:
     lists = {name: result.details.get(name) for name in NOTES}
     if result.command == "push":
-        lists.pop("absent")  # nothing that a push would change; status and init tell it
+        for name in ("absent", "generated", "hooks"):
+            lists.pop(name)  # nothing that a push would change; status and init tell it
     if result.not_packaged:
         lists["not_packaged"] = list(result.not_packaged)
     for name, value in lists.items():

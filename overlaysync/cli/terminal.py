@@ -72,6 +72,19 @@ class Terminal:
             cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
             self.line(indent + "  ".join([*cells, row[-1]]).rstrip())
 
+    def bell(self) -> None:
+        """Rings, where a terminal listens."""
+        if sys.stdout.isatty():
+            print("\a", end="")
+
+    def flush(self) -> None:
+        """What was written reaches a log or a pipe now."""
+        sys.stdout.flush()
+
+    def board(self) -> _Board:
+        """A few rows that stay below what is written."""
+        return _Board(colour=self._colour_out)
+
     @staticmethod
     @contextmanager
     def reader_may_leave() -> Iterator[None]:
@@ -137,3 +150,31 @@ class _Progress:
         if self._shown:
             self._status = status
             status.start()
+
+
+class _Board:
+    """Rows of a name and a text, kept up to date at the end of the screen."""
+
+    def __init__(self, *, colour: bool) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        console = Console(no_color=not colour, highlight=False, markup=False)
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+
+    def start(self) -> None:
+        self._live.start()
+
+    def stop(self) -> None:
+        self._live.stop()
+
+    def show(self, rows: Sequence[tuple[str, str]]) -> None:
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table.grid(padding=(0, 2))
+        table.add_column(style="dim")
+        table.add_column(no_wrap=True, overflow="ellipsis")
+        for name, text in rows:
+            table.add_row(name, Text(text))
+        self._live.update(table, refresh=True)

@@ -32,11 +32,19 @@ class PackageConfiguration(Struct, frozen=True, rename="kebab", forbid_unknown_f
     not_built: tuple[str, ...] | None = None
 
 
+class WatchConfiguration(Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
+    """The ``[watch]`` table: when a change counts as settled, in milliseconds."""
+
+    quiet_ms: float = 20.0
+    bound_ms: float = 500.0
+
+
 class Document(Struct, frozen=True, forbid_unknown_fields=True):
     """The tables as they are written: the top of ``overlaysync.toml``, or ``[tool.overlaysync]``."""
 
     target: str | None = None
     package: tuple[PackageConfiguration, ...] = ()
+    watch: WatchConfiguration = WatchConfiguration()
 
 
 class Configuration(Struct, frozen=True):
@@ -51,3 +59,4 @@ class Configuration(Struct, frozen=True):
     packages: tuple[PackageConfiguration, ...]
     file: str | None
     distribution_by_default: bool = False
+    watch: WatchConfiguration = WatchConfiguration()

@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Struct
 from packaging.utils import canonicalize_name
 
-from overlaysync.config.configuration import Document, PackageConfiguration
-from overlaysync.config.keys import FILE_PATTERNS, KEYS, key_name, shown, shown_path
+from overlaysync.config.configuration import Document, PackageConfiguration, WatchConfiguration
+from overlaysync.config.keys import FILE_PATTERNS, KEYS, LONGEST_MS, key_name, shown, shown_path
 from overlaysync.config.selection import LOCAL
 from overlaysync.errors import ConfigError
 
@@ -43,7 +43,8 @@ class Origin(Struct, frozen=True):
         return f"[[{self.prefix}package]]"
 
     def example(self, key: str) -> str:
-        return self.package_header if key == "package" else KEYS[key].example
+        headers = {"package": self.package_header, "watch": f"[{self.prefix}watch]"}
+        return headers.get(key, KEYS[key].example)
 
 
 def decode(table: dict[str, Any], origin: Origin) -> Document:
@@ -57,6 +58,9 @@ def decode(table: dict[str, Any], origin: Origin) -> Document:
     for index, package in enumerate(packages if isinstance(packages, list) else ()):
         if isinstance(package, dict):
             _refuse_unknown_keys(package, PackageConfiguration, f"package[{index}].", origin)
+    watch = table.get("watch")
+    if isinstance(watch, dict):
+        _refuse_unknown_keys(watch, WatchConfiguration, "watch.", origin)
     try:
         document = msgspec.convert(table, Document)
     except msgspec.ValidationError as error:
@@ -84,6 +88,13 @@ def check(document: Document, origin: Origin) -> None:
                 where,
                 f"{shown(value)} is not allowed; expected {KEYS[key].allowed}",
                 f"write for example: {origin.example(key)}",
+            )
+    for key, number in (("quiet-ms", document.watch.quiet_ms), ("bound-ms", document.watch.bound_ms)):
+        if not 0 <= number <= LONGEST_MS:
+            raise origin.error(
+                f"watch.{key}",
+                f"{number:g} is not allowed; expected {KEYS[key].allowed}",
+                f"write for example: {KEYS[key].example}",
             )
     names: set[str] = set()
     for index, package in enumerate(document.package if len(document.package) > 1 else ()):

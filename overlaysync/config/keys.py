@@ -100,7 +100,19 @@ KEYS: dict[str, Key] = {
         'not-built = ["docs/**", "notebooks/**"]',
         re.compile(_PATTERN),
     ),
+    "watch": Key("When `watch` takes a change for settled.", "a table", "[watch]"),
+    "quiet-ms": Key(
+        "So long nothing has changed (default: 20).", "milliseconds, from 0 to 60000", "quiet-ms = 50"
+    ),
+    "bound-ms": Key(
+        "Under continuous writing, so long after the first change (default: 500).",
+        "milliseconds, from 0 to 60000",
+        "bound-ms = 1000",
+    ),
 }
+
+LONGEST_MS = 60_000
+"""No change takes longer to settle."""
 
 FILE_PATTERNS = ("generated", "ships", "not-shipped", "not-built")
 """Keys whose patterns are gitignore's."""

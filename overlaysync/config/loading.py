@@ -41,6 +41,7 @@ def load(root: Path, file: Path | None) -> Configuration:
         packages=packages,
         file=str(origin.file) if origin else None,
         distribution_by_default=by_default,
+        watch=document.watch,
     )
 
 

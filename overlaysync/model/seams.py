@@ -41,6 +41,9 @@ class Transport(Protocol):
 
     def start(self, argv: Sequence[str]) -> Process: ...
 
+    def events(self) -> Process | None:
+        """A process that writes a line when the target's state changes; None where nobody tells."""
+
     def explain(self, exit_code: int | None, stderr: str) -> OverlaysyncError:
         """The error behind a process that ended without the agent's greeting."""
 

@@ -72,6 +72,10 @@ class AgentSession:
             self._channel.send(frames.encode({"do": "bye"}), 1.0)
         self._channel.close()
 
+    def abort(self) -> None:
+        """Ends the conversation at once, for a far side that is known to be gone; any thread may call it."""
+        self._channel.process.kill()
+
     # -- reading ---------------------------------------------------------------------------------------
 
     def interpreters(
@@ -108,16 +112,36 @@ class AgentSession:
         text: str | None = _typed(self._ask("read", SHORT, path=path).get("text"), str | None)
         return text
 
-    def open(self, root: str, metadata: str, distribution: str, object_format: str) -> Inventory:
+    def open(
+        self,
+        root: str,
+        metadata: str,
+        distribution: str,
+        object_format: str,
+        *,
+        packages: Sequence[str] = (),
+    ) -> Inventory:
         """Locks the install root, settles what was interrupted and takes the inventory.
+
+        ``packages``: what is below the root of an editable install, which RECORD does not list.
 
         Raises LockedError, OverlayDamagedError, TargetError.
         """
         answer = self._ask(
-            "open", LONG, root=root, metadata=metadata, distribution=distribution, object_format=object_format
+            "open",
+            LONG,
+            root=root,
+            metadata=metadata,
+            distribution=distribution,
+            object_format=object_format,
+            packages=packages,
         )
         inventory: Inventory = _typed(answer, Inventory)
         return inventory
+
+    def release(self) -> None:
+        """Lets go of the install root and its lock; an unrecorded transaction is rolled back."""
+        self._ask("release", SHORT)
 
     def look(
         self,

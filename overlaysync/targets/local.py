@@ -61,6 +61,9 @@ class LocalTransport:
         except TargetError as error:
             raise NoInterpreterError(error.message, _REPAIR) from error
 
+    def events(self) -> None:
+        return None
+
     def explain(self, exit_code: int | None, stderr: str) -> OverlaysyncError:
         last = stderr.splitlines()[-1:] or ["it said nothing"]
         return NoInterpreterError(

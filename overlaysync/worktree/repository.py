@@ -95,6 +95,11 @@ def refuse_unfinished(located: Located) -> None:
             )
 
 
+def is_git_at_work(git_directory: str) -> bool:
+    """Whether a git command is changing the index or HEAD just now; its lock files say so."""
+    return any(os.path.lexists(encode(f"{git_directory}/{name}.lock")) for name in ("index", "HEAD"))
+
+
 def refuse_unmerged(root: str, paths: tuple[str, ...]) -> None:
     """Raises BaselineError where the index holds unmerged entries."""
     if paths:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 
 from overlaysync.errors import BaselineError, UsageError, WorktreeChangedError
-from overlaysync.model.worktree import Change, Content, ObjectId, RepoPath, Repository, Snapshot, TreeEntry
+from overlaysync.model.worktree import (
+    Change,
+    Content,
+    ObjectId,
+    RepoPath,
+    Repository,
+    Sha256,
+    Snapshot,
+    TreeEntry,
+)
+from overlaysync.worktree import lfs
 from overlaysync.worktree.cache import StatCache, cache_file
 from overlaysync.worktree.capture import Capture
 from overlaysync.worktree.files import BehindLinkError, Folders, MovingFileError, OpenFile
@@ -109,6 +119,23 @@ class Worktree:
     def blob(self, oid: ObjectId) -> bytes:
         """A blob's bytes, by full id. Raises BaselineError where the repository does not hold it."""
         return self._objects.blob(oid)
+
+    def pointed(self, oids: Iterable[ObjectId]) -> dict[ObjectId, Sha256]:
+        """Of those blobs that are Git LFS pointers, the digest of the data that each names.
+
+        A blob that a partial clone lacks is not asked of anybody, and is none.
+        """
+        given = "".join(f"{oid}\n" for oid in oids).encode()
+        if not given:
+            return {}
+        try:
+            answer = self._git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", given=given)
+        except BaselineError:
+            return {}  # older gits end where they may not fetch
+        there = (line.split() for line in answer.text.splitlines())
+        small = [ObjectId(oid) for oid, size in there if size != "missing" and int(size) < lfs.MAXIMUM_SIZE]
+        found = ((oid, lfs.pointed(self._objects.facts(oid).start)) for oid in small)
+        return {oid: sha256 for oid, sha256 in found if sha256 is not None}
 
     def content(self, change: Change) -> bytes:
         """The bytes of a change as ``stream`` gives them, checked before any is handed out."""

@@ -1,0 +1,102 @@
+"""``watch``: a push at each settled change, over one agent that stays connected."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NoReturn
+
+from msgspec import Struct
+
+from overlaysync.app.follow import Follower
+from overlaysync.app.options import Options
+from overlaysync.config.configuration import WatchConfiguration
+from overlaysync.config.loading import load
+from overlaysync.model.moment import Moment
+from overlaysync.watching.files import FileEvents
+from overlaysync.watching.lines import LineEvents
+from overlaysync.watching.wakeups import Wakeups
+from overlaysync.worktree.repository import locate
+
+SAFETY_SECONDS = 60.0
+"""A look without any event, for one that was lost."""
+MOST_REST_SECONDS = 2.0
+GONE = frozenset({"pause", "die", "destroy"})
+"""What an engine tells of a container in which the agent answers no more."""
+
+
+class Pace(Struct, frozen=True):
+    """When a change counts as settled, in seconds; None: as configured. ``poll``: look without events."""
+
+    quiet: float | None = None
+    bound: float | None = None
+    poll: bool = False
+
+
+def watch(options: Options, pace: Pace, tell: Callable[[Moment], None]) -> None:
+    """Follows a worktree until it is interrupted. What is wrong at the start is raised; later it is told.
+
+    Raises ConfigError, UsageError, TargetError; KeyboardInterrupt where a push was interrupted.
+    """
+    located = locate(str(options.worktree.absolute()))
+    quiet, bound = _settled(pace, load(Path(located.root), options.config).watch)
+    wakeups = Wakeups()
+    with ExitStack() as opened:
+        follower = opened.enter_context(Follower(options, located.git_directory, tell))
+        link = follower.connect()
+        files = FileEvents(Path(located.root), Path(located.git_directory), wakeups.wake, poll=pace.poll)
+        opened.callback(files.close)
+
+        def engine_tells(event: str) -> None:
+            if event in GONE:
+                follower.abandon()
+            wakeups.wake()
+
+        engine = LineEvents(link.transport.events, engine_tells)
+        opened.callback(engine.close)
+        how = "by events" if files.polling is None else f"by polling: {files.polling}"
+        follower.say("watching", f"{located.root} for {link.identity.kind}:{link.identity.name}, {how}")
+        try:
+            _follow(follower, files, wakeups, quiet, bound)
+        except KeyboardInterrupt:
+            if follower.cut_short:
+                raise
+            follower.say("ended", "interrupted while nothing was under way; the target keeps what it has")
+
+
+def _settled(pace: Pace, configured: WatchConfiguration) -> tuple[float, float]:
+    """Quiet time and bound, in seconds."""
+    quiet, bound = pace.quiet, pace.bound
+    return (
+        configured.quiet_ms / 1000 if quiet is None else quiet,
+        configured.bound_ms / 1000 if bound is None else bound,
+    )
+
+
+def _follow(follower: Follower, files: FileEvents, wakeups: Wakeups, quiet: float, bound: float) -> NoReturn:
+    since: float | None = None
+    rest = 0.0
+    while True:
+        began = time.monotonic()
+        outcome = follower.look(since)
+        if files.falls_back():
+            follower.say("watching", f"from now on by polling: {files.polling}")
+        # what changes nothing (logs of a running job, builds) costs at most half of one core, then ever less
+        spent = time.monotonic() - began
+        rest = 0.0 if outcome.told else min(max(rest * 2, spent), MOST_REST_SECONDS)
+        since = _sleep(follower, wakeups, outcome.again or SAFETY_SECONDS, quiet, bound, rest)
+
+
+def _sleep(
+    follower: Follower, wakeups: Wakeups, longest: float, quiet: float, bound: float, rest: float
+) -> float | None:
+    """Until another look is due. When what it is about began (monotonic); None for a look without cause."""
+    while True:
+        if wakeups.wait(longest):
+            if rest:
+                time.sleep(rest)
+            return wakeups.settle(quiet, bound)
+        if not follower.is_held_up():
+            return None

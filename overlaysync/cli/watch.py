@@ -1,0 +1,70 @@
+"""``overlaysync watch``."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from overlaysync.cli import common
+from overlaysync.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from overlaysync.model.moment import Moment
+
+MILLISECONDS = click.FloatRange(min=0, max=60_000)
+
+
+@click.command(epilog="Example: overlaysync watch --container my-dev")
+@common.target_options
+@common.image_commit_option
+@common.image_index_option
+@common.acknowledge_option
+@click.option("--quiet-ms", type=MILLISECONDS, help="A change is settled after so long without another [20].")
+@click.option("--bound-ms", type=MILLISECONDS, help="Under continuous writing, push after so long [500].")
+@click.option("--poll", is_flag=True, help="Look every second, where the file system tells no changes.")
+@click.option("--bell", is_flag=True, help="Ring the terminal's bell at a refusal.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout for each moment.")
+@click.pass_obj
+def command(
+    directory: str,
+    /,
+    quiet_ms: float | None,
+    bound_ms: float | None,
+    poll: bool,
+    bell: bool,
+    as_json: bool,
+    **given: Any,
+) -> int:
+    """Push at each settled change, until Ctrl-C.
+
+    One agent stays connected. A refusal is told once, and what it was about arrives when the reason is gone.
+    While a workload runs nothing is written; it is waited for.
+    """
+    from overlaysync.app.watch import Pace, watch
+    from overlaysync.cli.watch_view import Log, Screen
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # an end in good order, as by Ctrl-C
+    options = common.options_of(directory, given)
+    pace = Pace(_seconds(quiet_ms), _seconds(bound_ms), poll)
+    if as_json:
+        watch(options, pace, _print_json)
+    elif sys.stdout.isatty():
+        with Screen(Terminal(), bell=bell) as screen:
+            watch(options, pace, screen)
+    else:
+        watch(options, pace, Log(Terminal(), bell=bell))
+    return 0
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000
+
+
+def _print_json(moment: Moment) -> None:
+    import msgspec
+
+    print(json.dumps(msgspec.to_builtins(moment)), flush=True)

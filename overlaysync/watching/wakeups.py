@@ -1,0 +1,46 @@
+"""Where all kinds of events meet: one sleeper, woken by any of them."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+
+class Wakeups:
+    """Any thread may wake; one thread waits.
+
+    Nothing is said of what happened: an event can be lost, doubled or late, so that only a look can tell.
+    """
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._first: float | None = None
+        self._last = 0.0
+
+    def wake(self) -> None:
+        """Something happened."""
+        with self._condition:
+            self._last = time.monotonic()
+            if self._first is None:
+                self._first = self._last
+            self._condition.notify()
+
+    def wait(self, seconds: float | None) -> bool:
+        """Sleeps until something happens, or so long; whether something did. Ctrl-C gets through."""
+        with self._condition:
+            return self._condition.wait_for(lambda: self._first is not None, seconds)
+
+    def settle(self, quiet: float, bound: float) -> float | None:
+        """Waits until nothing has happened for ``quiet`` seconds, at most ``bound`` since the first event.
+
+        What happened until then is taken as seen; what comes later wakes again. Returns the time of the first
+        event on the monotonic clock, or None where there was none.
+        """
+        with self._condition:
+            first = self._first
+            if first is None:
+                return None
+            while (left := min(self._last + quiet, first + bound) - time.monotonic()) > 0:
+                self._condition.wait(left)
+            self._first = None
+            return first

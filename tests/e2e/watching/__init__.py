@@ -1,0 +1,1 @@
+"""``watch``: saves, refusals, git at work, containers that come and go."""

@@ -1,0 +1,157 @@
+"""Saves arrive, proven; what cannot arrive is told once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from overlaysync.watching.files import POLL_SECONDS
+from tests.e2e.scenario import LocalScenario
+from tests.e2e.watcher import Watcher, watching
+
+ENGINE = "sample_pkg/engine.py"
+
+
+def sources(moment: dict[str, dict[str, list[dict[str, str]]]]) -> list[str]:
+    return [operation["source"] for operation in moment["result"]["operations"]]
+
+
+def test_a_save_arrives(local: LocalScenario) -> None:
+    with watching(local) as watcher:
+        assert watcher.next()["event"] == "unchanged"
+        for generation in (2, 3):
+            local.edit_generation(generation)
+            moment = watcher.next()
+            assert (moment["event"], sources(moment)) == ("applied", [ENGINE])
+            assert moment["latency_ms"] > 0
+            assert local.answer() == f"generation {generation}: 1.0"
+        assert watcher.end() == 0
+    assert local.push()["outcome"] == "unchanged"
+
+
+def test_what_was_there_at_the_start_arrives(local: LocalScenario) -> None:
+    local.edit_generation()
+    with watching(local) as watcher:
+        assert watcher.next()["event"] == "applied"
+        assert local.answer() == "generation 2: 1.0"
+
+
+def atomically(path: Path, text: str) -> None:
+    """As editors save: another file takes the place."""
+    beside = path.with_name(f".{path.name}.new")
+    beside.write_text(text)
+    beside.rename(path)
+
+
+def test_every_way_of_saving(local: LocalScenario) -> None:
+    package = local.project.path / "sample_pkg"
+    with watching(local) as watcher:
+        watcher.until("unchanged")
+        atomically(package / "engine.py", (package / "engine.py").read_text().replace("= 1", "= 2"))
+        assert sources(watcher.until("applied")) == [ENGINE]
+        (package / "fresh" / "deep").mkdir(parents=True)
+        (package / "fresh/__init__.py").write_text("")
+        (package / "fresh/deep/__init__.py").write_text("DEEP = 1\n")
+        assert arrives(watcher, local, "sample_pkg/fresh/deep/__init__.py")
+        (package / "fresh/deep/__init__.py").write_text("DEEP = 2\n")
+        watcher.until("applied")
+        (package / "fresh/deep/__init__.py").unlink()
+        watcher.until("applied")
+        assert "sample_pkg/fresh/deep/__init__.py" not in local.files()
+        local.project.git("checkout", "--quiet", "--", ".")
+        watcher.until("applied")
+        assert local.answer() == "generation 1: 1.0"
+
+
+def arrives(watcher: Watcher, local: LocalScenario, name: str) -> bool:
+    while name not in local.files():
+        watcher.until("applied")
+    return True
+
+
+def test_a_refusal_is_told_once_and_is_over_by_itself(local: LocalScenario) -> None:
+    with watching(local) as watcher:
+        watcher.until("unchanged")
+        local.project.write("csrc/kernel.c", "int kernel;\n")
+        moment = watcher.next()
+        assert (moment["event"], moment["result"]["exit_code"]) == ("refused", 3)
+        assert "csrc/kernel.c" in moment["message"]
+        assert moment["next_step"]
+        local.edit_generation()  # no part of a set is ever applied
+        assert watcher.is_silent(1.5)
+        assert local.answer() == "generation 1: 1.0"
+        (local.project.path / "csrc/kernel.c").unlink()
+        local.project.git("checkout", "--quiet", "--", "csrc")
+        assert sources(watcher.until("applied")) == [ENGINE]
+        assert local.answer() == "generation 2: 1.0"
+
+
+def test_continuous_writing_arrives_within_the_bound(local: LocalScenario) -> None:
+    with watching(local, "--bound-ms", "400") as watcher:
+        watcher.until("unchanged")
+        first = time.monotonic()
+        while time.monotonic() < first + 3:
+            local.project.write("sample_pkg/data/log.json", f'{{"at": {time.monotonic()}}}\n')
+            local.edit_generation(2 + int(10 * (time.monotonic() - first)))
+            time.sleep(0.02)
+        moment = watcher.next(0.1)
+        told = [moment]
+        while not watcher.is_silent(2):
+            told.append(watcher.seen[-1])
+        assert {item["event"] for item in told} <= {"applied", "waiting", "unchanged"}
+        assert len([item for item in told if item["event"] == "applied"]) >= 2
+    assert local.push()["outcome"] == "unchanged"
+
+
+def test_five_hundred_files_are_one_transaction(local: LocalScenario) -> None:
+    for number in range(500):
+        local.project.write(f"sample_pkg/many/m{number}.py", f"NUMBER = {number}\n")
+    local.project.write("sample_pkg/many/__init__.py", "")
+    local.project.git("stash", "push", "--quiet", "--include-untracked")
+    with watching(local) as watcher:
+        watcher.until("unchanged")
+        local.project.git("stash", "pop", "--quiet")
+        moment = watcher.next()
+        assert (moment["event"], len(sources(moment))) == ("applied", 501)
+        assert watcher.is_silent(1)
+
+
+def test_without_events_it_looks_regularly_and_says_so(local: LocalScenario) -> None:
+    """A user namespace of its own lets the limit of watches be reached for this process alone."""
+    limit = 'echo 3 > /proc/sys/user/max_inotify_watches && exec "$@"'
+    before = ["unshare", "--user", "--map-root-user", "sh", "-c", limit, "sh"]
+    if subprocess.run([*before, "true"], check=False, capture_output=True).returncode != 0:
+        pytest.skip("no user namespace is to be had here")
+    with watching(local, before=before) as watcher:
+        assert "by polling" in watcher.seen[0]["message"]
+        assert "max_user_watches" in watcher.seen[0]["message"]
+        watcher.until("unchanged")
+        local.edit_generation()
+        assert watcher.until("applied", 10 * POLL_SECONDS)["latency_ms"]
+        assert local.answer() == "generation 2: 1.0"
+
+
+def test_what_is_wrong_at_the_start_ends_it(local: LocalScenario) -> None:
+    line = ("-C", local.project.path, "watch", "--json", "--container")
+    answer = local.cli(*line, "local:/nowhere")
+    assert answer.exit_code == 7
+    assert answer.json()["problems"][0]["next_step"]
+    assert local.cli(*line, local.target, "--quiet-ms", "x").exit_code == 2
+    assert local.cli("-C", local.cli.directory / "absent", "watch", "--container", "x").exit_code == 2
+    local.project.write("overlaysync.toml", "[watch]\nquiet-ms = -1\n")
+    wrong = local.cli(*line, local.target)
+    assert (wrong.exit_code, "watch.quiet-ms" in wrong.stdout) == (2, True)
+
+
+def test_ctrl_c_and_kill_leave_no_agent_and_no_lock(local: LocalScenario) -> None:
+    for end in (2, 15, 9):
+        with watching(local) as watcher:
+            watcher.until("unchanged")
+            os.kill(watcher.process.pid, end)
+            assert watcher.process.wait(timeout=10) == (-9 if end == 9 else 0)
+        local.edit_generation(end)
+        assert local.push()["outcome"] == "applied"
