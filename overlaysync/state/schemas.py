@@ -10,14 +10,15 @@ from typing import Any
 import msgspec
 
 from overlaysync.model.manifest import Manifest
+from overlaysync.model.moment import Moment
 from overlaysync.model.result import Result
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-PUBLISHED: dict[str, type[msgspec.Struct]] = {"manifest": Manifest, "result": Result}
+PUBLISHED: dict[str, type[msgspec.Struct]] = {"manifest": Manifest, "result": Result, "watch": Moment}
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of ``manifest`` or ``result``."""
+    """The JSON Schema of one of the documents."""
     kind = PUBLISHED[name]
     generated = msgspec.json.schema(kind)
     # Its default is for our own code; a document always says which schema it follows.

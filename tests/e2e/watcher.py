@@ -12,11 +12,15 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from tests.e2e.scenario import Work
 
 PATIENCE = 30.0
+SCHEMA = Path(__file__).parents[2] / "docs" / "schema" / "watch-1.schema.json"
 
 
 class Watcher:
@@ -40,7 +44,7 @@ class Watcher:
         except queue.Empty:
             raise AssertionError(f"nothing was told; before: {self.told()}; {self.process.poll()}") from None
         self.seen.append(moment)
-        assert moment["schema"] == "overlaysync.watch/1"
+        Draft202012Validator(json.loads(SCHEMA.read_text())).validate(moment)
         return moment
 
     def until(self, event: str, seconds: float = PATIENCE, *, saying: str = "") -> Any:
