@@ -203,7 +203,12 @@ def details_of(contact: Contact, situation: Situation) -> dict[str, Any]:
         "absent": _absent(situation),
         "unmet": companions.unmet(contact.distribution, contact.interpreter),
         "companions": companions.notes(contact.name, contact.interpreter, contact.identity, manifest),
-        "notes": [*situation.selection.notes, *_copies(situation), *_links(situation)],
+        "notes": [
+            *situation.selection.notes,
+            *_copies(situation),
+            *_links(situation),
+            *(f"{path}: a Git LFS pointer, the image lacks its data" for path in situation.pointers),
+        ],
         "workload_ignored": list(reading.workload.record.ignored),
     }
 

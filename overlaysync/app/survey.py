@@ -12,6 +12,7 @@ from overlaysync.app.reading import Reading, not_built, read
 from overlaysync.core import companions, drift, extensions, modules, provenance, workload
 from overlaysync.core.acknowledging import acknowledge, remembered, unique
 from overlaysync.core.backends import ships_whole
+from overlaysync.core.colliding import judge_letter_case
 from overlaysync.core.evidence import image_commit, judge, judge_overlay
 from overlaysync.core.mapping import Shipped, prove
 from overlaysync.core.planning import make_plan
@@ -28,7 +29,7 @@ from overlaysync.model.manifest import Acknowledgement
 from overlaysync.model.plan import Plan
 from overlaysync.model.problem import Problem
 from overlaysync.model.target import InstalledFile, InstalledPath, Interpreter
-from overlaysync.model.worktree import RepoPath, Snapshot, TreeEntry
+from overlaysync.model.worktree import ObjectId, RepoPath, Sha256, Snapshot, TreeEntry
 from overlaysync.worktree.worktree import Worktree
 
 
@@ -36,7 +37,7 @@ class Situation(Struct, frozen=True):
     """What was read, and what was decided from it.
 
     ``files``: every destination of the plan as it is now. ``problems``: what stands in the way;
-    ``acknowledged``: what would, had it not been accepted.
+    ``acknowledged``: what would, had it not been accepted. ``pointers``: installed Git LFS pointer texts.
     """
 
     reading: Reading
@@ -47,6 +48,7 @@ class Situation(Struct, frozen=True):
     files: dict[InstalledPath, InstalledFile]
     problems: tuple[Problem, ...]
     acknowledged: tuple[Acknowledgement, ...]
+    pointers: tuple[InstalledPath, ...]
 
 
 def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -> Situation:
@@ -55,7 +57,8 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
     stage("proving the baseline")
     shipped = _prove(reading, reading.snapshot.tree, contact)
     selection = _select(reading, shipped, contact)
-    baseline = _baseline(reading, shipped, contact)
+    pointed = worktree.pointed(drift.possible_pointers(reading.snapshot.tree, shipped, reading.files))
+    baseline = _baseline(reading, shipped, contact, pointed)
     identity_problems = _judge_identity(contact, reading, baseline)
     installation = modules.judge_installation(contact.interpreter, contact.distribution, contact.name)
     problems = [
@@ -64,6 +67,7 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
         *companions.judge(contact.name, contact.interpreter, contact.identity, reading.manifest),
         *provenance.judge_mounts(reading.inventory),
         *selection.problems,
+        *judge_letter_case(selection.desired, (file.path for file in reading.files)),
         *judge_plausible(selection.desired, len(shipped.destinations)),
         *identity_problems,
         *extensions.judge(reading.inventory, contact.interpreter),
@@ -88,6 +92,7 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
         files=files,
         problems=standing,
         acknowledged=acknowledged,
+        pointers=drift.installed_pointers(reading.files, pointed),
     )
 
 
@@ -117,7 +122,9 @@ def _present(snapshot: Snapshot) -> set[str]:
     return present
 
 
-def _baseline(reading: Reading, shipped: Shipped, contact: Contact) -> Baseline:
+def _baseline(
+    reading: Reading, shipped: Shipped, contact: Contact, pointed: Mapping[ObjectId, Sha256]
+) -> Baseline:
     """Evidence and counts. Where another commit than HEAD is named, its files are what is counted."""
     snapshot, tree = reading.snapshot, reading.image_tree
     if tree is None:
@@ -128,7 +135,9 @@ def _baseline(reading: Reading, shipped: Shipped, contact: Contact) -> Baseline:
         head=snapshot.repository.head,
         image_commit=image_commit(reading.evidence),
         evidence=reading.evidence,
-        content=drift.compare(tree, shipped, reading.files, reading.overlay, contact.package.generated),
+        content=drift.compare(
+            tree, shipped, reading.files, reading.overlay, contact.package.generated, pointed
+        ),
     )
 
 

@@ -12,7 +12,10 @@ from overlaysync.model.evidence import ContentCount, Difference
 from overlaysync.model.plan import Placement
 from overlaysync.model.problem import Problem
 from overlaysync.model.target import FileKind, InstalledFile, InstalledPath
-from overlaysync.model.worktree import RepoPath, Sha256, TreeEntry
+from overlaysync.model.worktree import ObjectId, RepoPath, Sha256, TreeEntry
+
+POINTER_SIZES = range(100, 256)
+"""Bytes of the usual pointer text: version, oid and size (Git LFS, docs/spec.md)."""
 
 
 def compare(
@@ -21,8 +24,12 @@ def compare(
     files: Sequence[InstalledFile],
     overlay: Mapping[InstalledPath, Placement],
     generated: Sequence[str],
+    pointed: Mapping[ObjectId, Sha256],
 ) -> ContentCount:
-    """Counts how many shipped files equal HEAD's blobs, and explains the rest as far as it can."""
+    """Counts how many shipped files equal HEAD's blobs, and explains the rest as far as it can.
+
+    ``pointed``: what those blobs that are Git LFS pointers name; it is what a build with Git LFS installs.
+    """
     by_path = {file.path: file for file in files}
     patterns = pathspec.GitIgnoreSpec.from_lines(generated)
     compared, equal, different = 0, 0, []
@@ -30,20 +37,41 @@ def compare(
         for destination in destinations:
             file = by_path[destination]
             compared += 1
-            if file.kind is FileKind.FILE and file.blob == tree[source].oid:
+            oid = tree[source].oid
+            if file.kind is FileKind.FILE and (file.blob == oid or file.sha256 == pointed.get(oid, "")):
                 equal += 1
                 continue
             different.append(
                 Difference(
                     source=source,
                     destination=destination,
-                    head_blob=tree[source].oid,
+                    head_blob=oid,
                     target_sha256=file.sha256,
                     record_sha256=file.record_sha256,
                     explained=_explain(file, source, overlay.get(destination), patterns),
                 )
             )
     return ContentCount(compared=compared, equal=equal, different=tuple(different))
+
+
+def possible_pointers(
+    tree: Mapping[RepoPath, TreeEntry], shipped: Shipped, files: Sequence[InstalledFile]
+) -> set[ObjectId]:
+    """Blobs of HEAD that may be Git LFS pointers: what is installed is as small as one, or something else."""
+    by_path = {file.path: file for file in files}
+    return {
+        tree[source].oid
+        for source, destinations in shipped.destinations.items()
+        for file in (by_path[destination] for destination in destinations)
+        if file.blob != tree[source].oid or file.size in POINTER_SIZES
+    }
+
+
+def installed_pointers(
+    files: Sequence[InstalledFile], pointed: Mapping[ObjectId, Sha256]
+) -> tuple[InstalledPath, ...]:
+    """Files that are pointer texts: the image was built without Git LFS."""
+    return tuple(file.path for file in files if file.blob in pointed)
 
 
 def _explain(

@@ -115,13 +115,23 @@ class Comparison:
         elif entry.mode == MODE_LINK and stat.S_ISLNK(mode):
             self._tracked_link(path, entry, place)
         elif entry.mode == MODE_SUBMODULE and stat.S_ISDIR(mode):
-            if self._find(RepoPath(f"{path}/.git")) is not None:
-                self.submodules.append((path, entry))
+            self._tracked_submodule(path, entry)
         else:
             content = self._read(path, place).content if stat.S_ISREG(mode) else None
             note = f"was a {_TREE_TYPES.get(entry.mode, 'regular file')}, is a {_disk_type(mode)} now"
             change = Change(path, ChangeKind.RETYPED, entry, content, _executable(place), note)
             self.changes.append(change)
+
+    def _tracked_submodule(self, path: RepoPath, entry: TreeEntry) -> None:
+        """One that is not checked out is an empty directory; other files there are of no known commit."""
+        if self._find(RepoPath(f"{path}/.git")) is not None:
+            self.submodules.append((path, entry))
+            return
+        with os.scandir(self._folders.enter(path)) as entries:
+            names = {item.name for item in entries} - {"__pycache__"}
+        if names:
+            note = f"gitlink {entry.oid}, not checked out, and files stand in its place"
+            self.changes.append(Change(path, ChangeKind.MODIFIED, head=entry, note=note))
 
     def _tracked_file(self, path: RepoPath, entry: TreeEntry, place: Place) -> None:
         blob = self._cache.recall(self._prefix + path, place.status) or self._hash(path, place)

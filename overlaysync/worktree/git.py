@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -40,9 +41,15 @@ _ENVIRONMENT = {
 }
 
 
+_STRICTER = "GIT_TEST_ASSUME_DIFFERENT_OWNER"
+"""git's own switch to take every checkout for another user's: it can only make git refuse."""
+
+
 def environment() -> dict[str, str]:
-    """The environment for git: ours without any ``GIT_*`` variable, plus the pins."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    """The environment for git: ours without any ``GIT_*`` variable but one, plus the pins."""
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name == _STRICTER
+    }
     return inherited | _ENVIRONMENT
 
 
@@ -74,6 +81,12 @@ class Git:
     def __init__(self, directory: str) -> None:
         self.directory = directory
         self._environment = environment()
+
+    def with_variables(self, variables: Mapping[str, str]) -> Git:
+        """The same with more variables in git's environment."""
+        changed = Git(self.directory)
+        changed._environment = self._environment | dict(variables)
+        return changed
 
     def run(self, *arguments: str, given: bytes | None = None, expected: tuple[int, ...] = (0,)) -> Answer:
         """Run a command to its end.

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
-from overlaysync.model.worktree import Content
+from overlaysync.model.worktree import Content, Sha256
+
+MAXIMUM_SIZE = 1024
+"""Bytes that a pointer text stays below (Git LFS, docs/spec.md)."""
 
 _POINTER = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\n"
@@ -15,6 +18,12 @@ _POINTER = re.compile(
 def is_pointer(start: bytes) -> bool:
     """Whether a content with this beginning is a pointer text, or would be one but for damage."""
     return start.startswith((b"version https://git-lfs", b"version https://hawser"))
+
+
+def pointed(start: bytes) -> Sha256 | None:
+    """The digest of the data that a pointer text names; None for anything else."""
+    pointer = _POINTER.fullmatch(start)
+    return Sha256(pointer["sha256"].decode()) if pointer is not None else None
 
 
 def points_to(start: bytes, content: Content) -> bool:

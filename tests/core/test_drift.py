@@ -29,7 +29,7 @@ def looked(
 ) -> tuple[ContentCount, list[tuple[str, str | None]]]:
     """The counts, and code and path of every problem, with these worktree changes."""
     placements = {item.destination: item for item in overlay}
-    content = compare(tree(head), prove(tree(head), files, placements), files, placements, generated)
+    content = compare(tree(head), prove(tree(head), files, placements), files, placements, generated, {})
     digests: dict[RepoPath, Sha256 | None] = {
         RepoPath(path): None if text is None else sha256(text) for path, text in (touched or {}).items()
     }
@@ -86,7 +86,7 @@ def test_a_difference_is_the_builds_or_was_made_later(
 def test_the_message_shows_three_hashes() -> None:
     files = [installed("pkg/a.py", "edited", recorded="a"), *SOUND[1:]]
     shipped = prove(tree(HEAD), files)
-    content = compare(tree(HEAD), shipped, files, {}, ())
+    content = compare(tree(HEAD), shipped, files, {}, (), {})
     (problem,) = judge(content, files, {RepoPath("src/pkg/a.py"): sha256("ours")}, {})
     for digest in (tree(HEAD)[RepoPath("src/pkg/a.py")].oid, sha256("edited"), sha256("ours")):
         assert digest[:12] in problem.message
@@ -160,7 +160,7 @@ def test_every_difference_is_told_however_many_there_are() -> None:
     names = [f"m{number:02}" for number in range(50)]
     head = {f"pkg/{name}.py": name for name in names} | {"pkg/same.py": "same"}
     files = [installed(f"pkg/{name}.py", "built " + name) for name in names] + wheel({"pkg/same.py": "same"})
-    content = compare(tree(head), prove(tree(head), files), files, {}, ())
+    content = compare(tree(head), prove(tree(head), files), files, {}, (), {})
     problems = judge(content, files, {}, {})
     assert [problem.path for problem in problems] == [f"pkg/{name}.py" for name in names]
     assert {problem.code for problem in problems} == {"content-differs"}

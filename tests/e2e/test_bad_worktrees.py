@@ -12,16 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.scenario import LocalScenario, Scenario, Work, check_answer, check_manners, codes
+from tests.e2e.scenario import LocalScenario, check_answer, check_manners, codes
 from tests.parts.command_line import CommandLine
 from tests.parts.repositories import Repository
-
-ODD_NAMES = ("two words", "-rf", "'\"$(id)", "ü ✓", "a\\b", os.fsdecode(b"caf\xe9"))
-ODD = tuple(f"sample_pkg/data/{name}.json" for name in ODD_NAMES)
-NEWLINE, NOT_UTF8 = "sample_pkg/data/two\nlines.json", os.fsdecode(b"sample_pkg/models/caf\xe9.py")
-ESCAPE = "sample_pkg/data/\x1b[31mred.json"
-SHOWN = {NEWLINE: "two\\nlines.json", NOT_UTF8: "caf\\udce9.py", ESCAPE: "\\x1b[31mred.json"}
-UNSAFE = tuple(SHOWN)
 
 
 def push_from(cli: CommandLine, directory: Path, exit_code: int) -> str:
@@ -132,66 +125,6 @@ def test_several_packages_are_told_apart_by_name(local: LocalScenario) -> None:
     assert answer["exit_code"] == 2
     assert "sample-pkg, b" in answer["problems"][0]["message"]
     local.applied("--distribution", "Sample_Pkg")
-
-
-def odd_names(work: Work) -> None:
-    """Names with what a shell or a terminal would stumble over travel, and come back in manifests."""
-    project = work.project
-    before = work.files()
-    for name in ODD:
-        project.write(name, "{}\n")
-    work.edit_generation()
-    answer = work.applied()
-    assert {item["source"] for item in answer["operations"]} == {*ODD, "sample_pkg/engine.py"}
-    assert {name for name in work.files() if name not in before} == set(ODD)
-    assert work.push()["outcome"] == "unchanged"
-    assert work.ask("verify")["exit_code"] == 0
-    for command in (("list",), ("show",), ("diff", "latest", "latest")):
-        check_manners(work.cli("-C", project.path, "manifest", *command))
-    assert work.ask("revert")["outcome"] == "applied"
-    assert work.files() == before
-
-
-def test_odd_names(local: LocalScenario) -> None:
-    odd_names(local)
-
-
-@pytest.mark.container
-def test_odd_names_into_a_container(scenario: Scenario) -> None:
-    odd_names(scenario)
-
-
-@pytest.mark.parametrize("name", UNSAFE)
-def test_names_that_no_wheel_holds(local: LocalScenario, name: str) -> None:
-    local.edit_generation()
-    path = local.project.path / name
-    path.write_text("")
-    answer = local.refused()
-    assert (answer["exit_code"], codes(answer)) == (3, ["unsafe-name"])
-    assert answer["problems"][0]["path"] == name
-    said = local("push").stdout
-    assert SHOWN[name] in said
-    outside = local.project.path / "tests" / path.name
-    path.rename(outside)  # where nothing ships, any name will do
-    local.applied()
-
-
-def test_a_python_file_that_cannot_be_imported(local: LocalScenario) -> None:
-    """A name with a space is no module; the file ships as data does, and is read back as such."""
-    local.project.write("sample_pkg/models/two words.py", "NEW = True\n")
-    answer = local.push()
-    assert answer["exit_code"] in (0, 3)
-    if answer["exit_code"] == 0:
-        assert "sample_pkg/models/two words.py" in local.files()
-
-
-@pytest.mark.parametrize("name", ["sample_pkg/sub/a.py:b", "sample_pkg/CON.py"])
-def test_names_that_only_some_systems_take(local: LocalScenario, name: str) -> None:
-    local.project.write(name, "NEW = True\n")
-    local.edit_generation()
-    answer = local.push()
-    assert answer["exit_code"] in (0, 3)
-    assert answer["exit_code"] == 0 or answer["problems"][0]["path"] == name
 
 
 def test_a_file_that_never_rests(local: LocalScenario) -> None:
