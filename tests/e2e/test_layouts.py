@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 
 import pytest
@@ -97,17 +96,3 @@ def test_modes_are_kept_and_new_files_take_the_executable_bit(scenario: Scenario
     assert after["sample_pkg/layers/tool.py"][:3] == (0o100755, 0, 0)
     scenario.ask("revert")
     assert scenario.files() == before
-
-
-def test_a_linked_worktree_and_a_directory_in_it(scenario: Scenario) -> None:
-    """W02: the ``.git`` of a linked worktree is a file; the command may be called from anywhere below."""
-    project = scenario.project
-    project.git("worktree", "add", "--quiet", "--detach", "../linked")
-    linked = project.path.parent / "linked"
-    (linked / "sample_pkg" / "models" / "tiny.py").write_text("LAYERS = []\n")
-    line = ("push", "--json", "--container", scenario.target)
-    answer = scenario.cli(*line, directory=linked / "sample_pkg" / "models").json()
-    assert answer["outcome"] == "applied"
-    assert [item["source"] for item in answer["operations"]] == ["sample_pkg/models/tiny.py"]
-    pushed = scenario.files()["sample_pkg/models/tiny.py"].content
-    assert pushed == hashlib.sha256(b"LAYERS = []\n").hexdigest()

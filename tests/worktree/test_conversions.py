@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from overlaysync.model.worktree import ObjectId
 from overlaysync.worktree import open_worktree
 from tests.parts.repositories import Repository
 from tests.worktree.conftest import Seen
@@ -125,6 +126,19 @@ def test_a_pointer_in_the_worktree(checkout: Repository, see: Seen, name: str) -
     assert refused(see()) == [f"lfs-pointer {name}"]
     checkout.write(name, b"# " + POINTER)
     assert refused(see()) == []
+
+
+def test_what_pointers_name(lfs: Repository, checkout: Repository) -> None:
+    """Other blobs, damaged pointers and blobs that a partial clone lacks are none."""
+    checkout.write("p/damaged.py", POINTER.replace(b"sha256:", b"sha1:"))
+    checkout.write("p/large.py", POINTER + b"#" * 2000)
+    checkout.commit()
+    with open_worktree(checkout.path) as worktree:
+        oids = [entry.oid for entry in worktree.tree(worktree.repository.head).values()]
+        pointer = ObjectId(checkout.git("rev-parse", "HEAD:p/data.py"))
+        digest = hashlib.sha256(DATA).hexdigest()
+        assert worktree.pointed([*oids, ObjectId("1" * 40)]) == {pointer: digest}
+        assert worktree.pointed([]) == {}
 
 
 # Attributes

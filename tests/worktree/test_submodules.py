@@ -114,3 +114,13 @@ def test_a_conflict_in_a_submodule_is_a_change_of_it(vendored: Repository, see: 
 def test_files_of_a_submodule_are_cached_too(vendored: Repository, checkout: Repository) -> None:
     with open_worktree(checkout.path, checkout.path / ".git/cache") as worktree:
         assert worktree.snapshot().changes == worktree.snapshot().changes == ()
+
+
+def test_files_in_the_place_of_a_submodule(checkout: Repository, vendored: Repository, see: Seen) -> None:
+    gitlink = vendored.head
+    checkout.git("submodule", "--quiet", "deinit", "--force", "vend")
+    checkout.write("vend/__pycache__/lib.cpython-311.pyc", "")
+    assert changed(see()) == []
+    checkout.write("vend/lib.py", "lib = 1\n")
+    assert checkout.git("status", "--porcelain") == ""
+    assert only_change(see()).note == f"gitlink {gitlink}, not checked out, and files stand in its place"
