@@ -113,6 +113,42 @@ def _distribution(root: str, metadata: str, version: str | None, form: str) -> d
 
 def _companions(listing: list[tuple[str, str]], project: str, requires: list[str]) -> list[dict[str, Any]]:
     """The project itself, what it requires, and what is named after it: the copies that are found first."""
+def _mapped(root: str, metadata: str) -> dict[str, str]:
+    """Top-level names of an editable install, and where each is: what its ``.pth`` adds, or its finder knows.
+
+    A finder of setuptools holds a fixed map; it was loaded at the start of this process.
+    """
+    names: dict[str, str] = {}
+    for line in (_read(os.path.join(root, metadata, "RECORD")) or "").splitlines():
+        entry = line.split(",", 1)[0].strip('"')
+        if "/" in entry or not entry.endswith((".pth", ".py")):
+            continue
+        mapping = getattr(sys.modules.get(entry[:-3]), "MAPPING", None)
+        if isinstance(mapping, dict):
+            for name, path in mapping.items():
+                names[str(name)] = os.path.realpath(re.sub(r"\.py$", "", str(path)))
+        elif entry.endswith(".pth"):
+            for directory in (_read(os.path.join(root, entry)) or "").splitlines():
+                if os.path.isabs(directory):
+                    names.update(_named_in(os.path.realpath(directory), os.path.join(root, metadata)))
+    return names
+
+
+def _named_in(directory: str, dist_info: str) -> dict[str, str]:
+    """Packages and modules of a directory: those that the metadata names, or all packages."""
+    listed = (_read(os.path.join(dist_info, "top_level.txt")) or "").split()
+    try:
+        names = listed or sorted(os.listdir(directory))
+    except OSError:
+        return {}
+    places = {name: os.path.join(directory, name) for name in names if name.isidentifier()}
+    return {
+        name: place
+        for name, place in places.items()
+        if os.path.isfile(os.path.join(place, "__init__.py")) or (listed and os.path.exists(place + ".py"))
+    }
+
+
     names = (re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", text) for text in requires)
     wanted = {project, *(_canonical(name.group()) for name in names if name)}
     family = re.sub("-python$", "", project) + "-"
@@ -132,7 +168,7 @@ def _companions(listing: list[tuple[str, str]], project: str, requires: list[str
 
 
 def _as_installed(directory: str, copies: list[str]) -> dict[str, Any]:
-    """What tells one installation of a project from another: digest of RECORD, times of it and of libraries."""
+    """What tells one installation of a project from another: RECORD's digest, times of it and of libraries."""
     digest, places = hashlib.sha256(), []
     for name in copies:
         metadata = os.path.join(directory, name)
@@ -305,7 +341,7 @@ def survey(request: dict[str, Any]) -> dict[str, Any]:
         "uid": os.getuid(),
         "installed": _installed(listing),
         "companions": _companions(listing, project, found[0][1]["requires"]) if found else [],
-        "hooks": [_text(name) for _, name in listing if name.endswith(".pth")],
+        "hooks": _hooks(listing),
         "distributions": [item for _, item in found],
         "packages": [_package(*item) for item in sorted(_top_level(usable[0]).items())] if usable else [],
     }
@@ -315,6 +351,19 @@ def read_back(request: dict[str, Any]) -> dict[str, Any]:
     """Resolves modules, and reads other files, as the user of this process."""
     unreadable = []
     for path in request["files"]:
+def _hooks(listing: list[tuple[str, str]]) -> list[str | None]:
+    """What ran, or added paths, at the start: ``.pth`` files of site directories, and customising modules."""
+    unread = {os.path.realpath(entry) for entry in (os.environ.get("PYTHONPATH") or "").split(os.pathsep)}
+    sites = {os.path.realpath(entry) for entry in getattr(site, "getsitepackages", list)()}
+    found = [
+        _text(name)
+        for directory, name in listing
+        if name.endswith(".pth") and (directory in sites or directory not in unread | {os.getcwd()})
+    ]
+    customised = [name for name in ("sitecustomize", "usercustomize") if name in sys.modules]
+    return found + [_text(name) for name in customised]
+
+
         try:
             with open(_native(path), "rb", opener=_never_waiting) as stream:
                 stream.read(1)

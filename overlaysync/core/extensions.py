@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from pathlib import PurePosixPath
 
 from overlaysync.core.finding import listed
+from overlaysync.core.surroundings import directories_above, parent
 from overlaysync.model.problem import Problem
 from overlaysync.model.target import FileKind, InstalledPath, Interpreter, Inventory
 
@@ -23,7 +23,7 @@ def judge(inventory: Inventory, interpreter: Interpreter) -> list[Problem]:
     installed = [file.path for file in inventory.files if file.kind is FileKind.FILE]
     near = _by_module((*installed, *inventory.extensions))
     visible = {path.rpartition(".")[0] for path in installed if path.endswith(".py")}
-    visible |= {str(above) for path in installed for above in PurePosixPath(path).parents}
+    visible |= {above for path in installed for above in (parent(path), *directories_above(parent(path)))}
     problems = []
     for module, suffixes in sorted(near.items()):
         if module in visible or any(suffix in accepted for suffix in suffixes):

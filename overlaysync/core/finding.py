@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from overlaysync.model.problem import Problem
@@ -30,7 +31,7 @@ def as_problem(finding: Finding, change: Change) -> Problem:
     return Problem(finding.code, finding.message, _next_step(finding.code, change), change.path)
 
 
-def listed(items: list[str], limit: int = 6) -> str:
+def listed(items: Sequence[str], limit: int = 6) -> str:
     """At most ``limit`` of the items, and how many more there are."""
     more = len(items) - limit
     return ", ".join(items[:limit]) + (f" and {more} more" if more > 0 else "")

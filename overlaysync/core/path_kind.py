@@ -21,7 +21,8 @@ TEMPLATE_SUFFIXES = (".j2", ".jinja", ".jinja2", ".mako", ".tmpl")
 GENERATED_SUFFIXES = frozenset({".py", ".pyi", ".pyx", ".toml", ".cfg", ".proto"}) | NATIVE_SUFFIXES
 _ARTEFACT = re.compile(r".+\.(so(\.\d+)*|pyd|dll|dylib|a|o|lib|cubin|fatbin)", re.IGNORECASE)
 _PROTOBUF = re.compile(r".+_pb2(_grpc)?\.pyi?")
-_STARTUP_HOOK = re.compile(r".+\.pth|sitecustomize\.py|usercustomize\.py")
+_STARTUP_HOOK = re.compile(r".+\.pth|(site|user)customize\.py")
+_STARTUP_PACKAGE = re.compile(r"(.*/)?(site|user)customize/.+\.py")
 _OUTSIDE = re.compile(
     r"(Docker|Container)file.*|.+\.[Dd]ockerfile|\.dockerignore|\.gitattributes|\.gitignore"
     r"|conda_build_config\.yaml|meta\.yaml|recipe\.yaml"
@@ -70,6 +71,8 @@ _BY_SUFFIX: tuple[tuple[Collection[str], PathKind], ...] = (
 def path_kind(path: str) -> PathKind:
     """The kind of a repository path. The first that applies of: fixed names, build files, suffixes."""
     name = path.rpartition("/")[2]
+    if _STARTUP_PACKAGE.fullmatch(path):
+        return PathKind.STARTUP_HOOK
     fixed = next((kind for pattern, kind in _BY_NAME if pattern.fullmatch(name)), None)
     if fixed:
         return fixed

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from overlaysync.core.patterns import quoted_pattern
 from overlaysync.model.classified import ChangeClass
 from overlaysync.model.plan import Action, Operation, Placement, Plan
 from overlaysync.model.problem import Problem
@@ -156,7 +157,10 @@ def _original_trouble(
         if file.kind is FileKind.MISSING:
             return None
         message = f"{destination} exists in the target already (sha256 {file.sha256}), and is not ours"
-        next_step = "remove it there if it is of no use, or rename the new file"
+        next_step = (
+            "remove it there if it is of no use, or rename the new file; if the build generates it: "
+            f"not-shipped = [{quoted_pattern(item.source)}]"
+        )
         return Problem("destination-exists", message, next_step, item.source)
     if file.kind is FileKind.MISSING:
         message = f"{destination} is not in the target, although RECORD lists it"

@@ -212,8 +212,8 @@ PROBLEM_KINDS: dict[str, ProblemKind] = {
     "extension-invisible": ProblemKind(
         5,
         "extension of another interpreter",
-        "A compiled module is there with suffixes that the target's interpreter does not look for, so that it "
-        "says that there is no such module.",
+        "A compiled module is there with suffixes that the target's interpreter does not look for, so that "
+        "it says that there is no such module.",
         acknowledge="environment",
     ),
     "record-lost": ProblemKind(

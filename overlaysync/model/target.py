@@ -128,7 +128,7 @@ class Interpreter(Struct, frozen=True):
     uid: int = -1
     installed: dict[str, str | None] = field(default_factory=dict)  # versions of all projects it sees
     companions: tuple[Companion, ...] = ()
-    hooks: tuple[str, ...] = ()  # .pth files on its search path: they run, or add paths, at every start
+    hooks: tuple[str, ...] = ()  # .pth files and customising modules: they run at every start
     distributions: tuple[Distribution, ...] = ()
     packages: tuple[Resolution, ...] = ()  # the distribution's top-level names, resolved
     suspected: str | None = None  # a dist-info of the project that it does not show (see agent/places.py)

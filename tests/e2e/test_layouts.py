@@ -45,25 +45,6 @@ def test_every_source_root_onto_every_install_root(
     assert scenario.files() == before
 
 
-def test_what_the_distribution_does_not_hold_is_reported(stage: Stage) -> None:
-    """G08: a tracked package that the wheel leaves out is never created."""
-    scenario = stage.set(build={"without": ["sample_pkg/models/*"]})
-    scenario.project.edit("models/tiny.py", "LAYERS = [", "LAYERS = [None, ")
-    scenario.project.write("sample_pkg/models/new.py", "NEW = True\n")
-    scenario.project.write("tools/release.py", "print('next release')\n")
-    before = scenario.traces()
-    answer = scenario.push()
-    assert (answer["outcome"], answer["exit_code"]) == ("unchanged", 0)
-    assert set(answer["not_packaged"]) == {
-        "sample_pkg/models/tiny.py",
-        "sample_pkg/models/new.py",
-        "tools/release.py",
-    }
-    assert scenario.traces() == before
-    scenario.edit_generation()
-    assert [item["source"] for item in scenario.applied()["operations"]] == ["sample_pkg/engine.py"]
-
-
 def own(path: str) -> Callable[[Container], object]:
     return lambda container: container.exec("chown", "-R", "1000:1000", path, check=True)
 

@@ -152,12 +152,13 @@ class SampleProject(Repository):
         return write_wheel(directory, self.distribution, VERSION, kept, tag=tag, requires=requires)
 
     def committed_package(self, commit: str = "HEAD") -> dict[str, bytes]:
-        """The package's tracked files at a commit, by installed path."""
+        """The package's tracked regular files at a commit, by installed path."""
         archive = self.git_bytes("archive", "--format=tar", commit, self.source())
         files: dict[str, bytes] = {}
         with tarfile.open(fileobj=io.BytesIO(archive)) as members:
             for member in members:
-                if (content := members.extractfile(member)) is not None:
+                content = members.extractfile(member) if member.isfile() else None
+                if content is not None:
                     files[member.name.removeprefix(f"{self.layout}/")] = content.read()
         return files
 

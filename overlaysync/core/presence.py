@@ -1,0 +1,111 @@
+"""What only HEAD has, what only the target has, and what the target has more than once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from overlaysync.core.backends import Whole
+from overlaysync.core.finding import listed
+from overlaysync.core.mapping import Shipped
+from overlaysync.core.path_kind import PathKind, path_kind
+from overlaysync.core.surroundings import Surroundings, extension_of, parent
+from overlaysync.model.plan import Placement
+from overlaysync.model.target import FileKind, InstalledFile, InstalledPath
+from overlaysync.model.worktree import Change, RepoPath, TreeEntry
+
+
+class Absent(Struct, frozen=True):
+    """Tracked files of the package that are not installed: left out by the build, or expected and missing."""
+
+    not_packaged: tuple[RepoPath, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def absent(
+    tree: Mapping[RepoPath, TreeEntry], shipped: Shipped, files: Sequence[InstalledFile], whole: Whole
+) -> Absent:
+    """Compares HEAD with what is installed.
+
+    A file is expected where RECORD lists it, where the backend ships all of its kind, or where all others of
+    its kind are installed, beside it or in the package.
+    """
+    around = Surroundings(tree, shipped)
+    gone = {file.path for file in files if file.kind is FileKind.MISSING}
+    missing, not_packaged = [], []
+    for path, entry in tree.items():
+        if (places := [place for place in shipped.destinations.get(path, ()) if place in gone]) != []:
+            missing.append(f"{path}: RECORD lists {', '.join(places)}, and it is not there")
+        elif not entry.is_file or shipped.ships(path):
+            continue
+        elif path_kind(path) is PathKind.STARTUP_HOOK:
+            missing.append(f"{path}: a start-up hook, which the image does not have")
+        elif (package := around.package_of(parent(path))) is not None:
+            reason = _expected(path, package, around, whole)
+            if reason is None:
+                not_packaged.append(path)
+            else:
+                missing.append(f"{path}: not in the image, though {reason}")
+    return Absent(tuple(not_packaged), tuple(missing))
+
+
+def _expected(path: RepoPath, package: str, around: Surroundings, whole: Whole) -> str | None:
+    extension, directory = extension_of(path), parent(path)
+    if whole is Whole.FILES or (whole is Whole.DATA and extension != ".py"):
+        return f"the backend ships all {whole.value} of {package}"
+    for place, alike in (
+        (directory, around.beside(directory, extension)),
+        (package, around.below(package, extension)),
+    ):
+        others = [other for other in alike if other != path]
+        if others:
+            return f"all other {extension} files of {place} are" if around.ships_all(others) else None
+    return None
+
+
+def generated(
+    files: Iterable[InstalledFile], shipped: Shipped, overlay: Mapping[InstalledPath, Placement]
+) -> list[InstalledPath]:
+    """Installed files that come from no tracked source: the build made them, and they are left alone."""
+    known = {place for places in shipped.destinations.values() for place in places} | overlay.keys()
+    return [file.path for file in files if file.path not in known and file.kind is FileKind.FILE]
+
+
+def copies(files: Sequence[InstalledFile], overlay: Iterable[Placement]) -> list[str]:
+    """Other installed files with the content that an overlay replaced or removed (wheels hold no links)."""
+    placements = {item.destination: item for item in overlay}
+    notes = []
+    for place, item in placements.items():
+        original = item.original_sha256
+        if original is None or original == item.installed_sha256:
+            continue
+        same = [
+            file.path
+            for file in files
+            if file.sha256 == original
+            and file.path != place
+            and file.size > 0
+            and not _ours(file, placements)
+        ]
+        if same:
+            notes.append(f"{place}: the same content stays old in {listed(same)}")
+    return notes
+
+
+def copies_of_unpackaged(
+    files: Sequence[InstalledFile], changes: Iterable[Change], not_packaged: Iterable[RepoPath]
+) -> list[str]:
+    """Installed files with HEAD's content of a changed file that is not installed itself: a link led to it."""
+    unpackaged, notes = set(not_packaged), []
+    for change in changes:
+        if change.path in unpackaged and change.head is not None and change.head.is_file:
+            same = [file.path for file in files if file.blob == change.head.oid and file.size > 0]
+            if same:
+                notes.append(f"{change.path}: not packaged, but the same content stays old in {listed(same)}")
+    return notes
+
+
+def _ours(file: InstalledFile, placements: Mapping[InstalledPath, Placement]) -> bool:
+    item = placements.get(file.path)
+    return item is not None and item.installed_sha256 != file.sha256
