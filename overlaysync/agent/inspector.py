@@ -113,42 +113,6 @@ def _distribution(root: str, metadata: str, version: str | None, form: str) -> d
 
 def _companions(listing: list[tuple[str, str]], project: str, requires: list[str]) -> list[dict[str, Any]]:
     """The project itself, what it requires, and what is named after it: the copies that are found first."""
-def _mapped(root: str, metadata: str) -> dict[str, str]:
-    """Top-level names of an editable install, and where each is: what its ``.pth`` adds, or its finder knows.
-
-    A finder of setuptools holds a fixed map; it was loaded at the start of this process.
-    """
-    names: dict[str, str] = {}
-    for line in (_read(os.path.join(root, metadata, "RECORD")) or "").splitlines():
-        entry = line.split(",", 1)[0].strip('"')
-        if "/" in entry or not entry.endswith((".pth", ".py")):
-            continue
-        mapping = getattr(sys.modules.get(entry[:-3]), "MAPPING", None)
-        if isinstance(mapping, dict):
-            for name, path in mapping.items():
-                names[str(name)] = os.path.realpath(re.sub(r"\.py$", "", str(path)))
-        elif entry.endswith(".pth"):
-            for directory in (_read(os.path.join(root, entry)) or "").splitlines():
-                if os.path.isabs(directory):
-                    names.update(_named_in(os.path.realpath(directory), os.path.join(root, metadata)))
-    return names
-
-
-def _named_in(directory: str, dist_info: str) -> dict[str, str]:
-    """Packages and modules of a directory: those that the metadata names, or all packages."""
-    listed = (_read(os.path.join(dist_info, "top_level.txt")) or "").split()
-    try:
-        names = listed or sorted(os.listdir(directory))
-    except OSError:
-        return {}
-    places = {name: os.path.join(directory, name) for name in names if name.isidentifier()}
-    return {
-        name: place
-        for name, place in places.items()
-        if os.path.isfile(os.path.join(place, "__init__.py")) or (listed and os.path.exists(place + ".py"))
-    }
-
-
     names = (re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", text) for text in requires)
     wanted = {project, *(_canonical(name.group()) for name in names if name)}
     family = re.sub("-python$", "", project) + "-"
@@ -347,10 +311,6 @@ def survey(request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def read_back(request: dict[str, Any]) -> dict[str, Any]:
-    """Resolves modules, and reads other files, as the user of this process."""
-    unreadable = []
-    for path in request["files"]:
 def _hooks(listing: list[tuple[str, str]]) -> list[str | None]:
     """What ran, or added paths, at the start: ``.pth`` files of site directories, and customising modules."""
     unread = {os.path.realpath(entry) for entry in (os.environ.get("PYTHONPATH") or "").split(os.pathsep)}
@@ -364,6 +324,10 @@ def _hooks(listing: list[tuple[str, str]]) -> list[str | None]:
     return found + [_text(name) for name in customised]
 
 
+def read_back(request: dict[str, Any]) -> dict[str, Any]:
+    """Resolves modules, and reads other files, as the user of this process."""
+    unreadable = []
+    for path in request["files"]:
         try:
             with open(_native(path), "rb", opener=_never_waiting) as stream:
                 stream.read(1)
