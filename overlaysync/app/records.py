@@ -172,5 +172,5 @@ def _file_record(
         gid=file.gid,
         previous_mode=before.mode if existed and before is not None else None,
         bytecode_dropped=tuple(dropped),
-    )
         bytecode_validation=dict(dropped),
+    )
