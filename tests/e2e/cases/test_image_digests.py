@@ -170,34 +170,47 @@ def session_label(stage: Stage) -> str:
 
 @pytest.mark.case("C14")
 def test_what_docker_diff_does_not_show(stage: Stage, case: Case) -> None:
-    """A file in a volume: changed, it does not show; one of the root, written again, does."""
+    """A file in a volume: changed, it does not show."""
     project = stage.project()
     tag = stage.image(project)
-    site = stage.start(project, tag).site
-    scenario = stage.start(project, tag, arguments=[f"--volume={site}/sample_pkg/layers"])
-    engine = stage.images.engine
-
-    def diff() -> list[str]:
-        return engine.lines("diff", scenario.container.name)
-
-    norm, tiny = f"{site}/sample_pkg/layers/norm.py", f"{site}/sample_pkg/models/tiny.py"
-    before = diff()
+    plain = stage.start(project, tag)
+    scenario = stage.start(project, tag, arguments=[f"--volume={plain.site}/sample_pkg/layers"])
+    norm = f"{scenario.site}/sample_pkg/layers/norm.py"
     original = scenario.container.exec("cat", norm).stdout
+    before = diff_of(scenario)
     scenario.container.write(norm, "def normalise(value):\n    return 0\n")
-    assert diff() == before
+    assert diff_of(scenario) == before
     scenario.edit_generation()
     answer = case.trap(scenario.refused(), "a changed file in a volume, which docker diff does not list")
     assert answer["exit_code"] == 5
-    assert "drift" in codes(answer)
     assert [item["path"] for item in answer["problems"] if item["code"] == "drift"] == [
         "sample_pkg/layers/norm.py"
     ]
-
     scenario.container.write(norm, original)
-    scenario.container.write(tiny, scenario.container.exec("cat", tiny).stdout)
-    assert f"C {tiny}" in diff()
+    answer = scenario.refused()
+    assert codes(answer) == ["mount"]
+    case.trap(answer, "its bytes put back: a volume in the package is refused for itself")
+    case.control(plain.applied(), "no volume")
+
+
+@pytest.mark.case("C14")
+def test_what_docker_diff_shows_and_is_no_change(scenario: Scenario, case: Case) -> None:
+    """The same bytes, written again in place."""
+    norm = f"{scenario.site}/sample_pkg/layers/norm.py"
+    original = scenario.container.exec("cat", norm).stdout
+    assert f"C {norm}" not in diff_of(scenario)
+    scenario.container.write(norm, original)
+    assert f"C {norm}" in diff_of(scenario)
+    scenario.edit_generation()
     case.control(scenario.applied(), "the same bytes written again, which docker diff lists as a change")
     assert scenario.answer() == "generation 2: 1.0"
+    scenario.container.write(norm, original.replace("/ 8", "/ 4"))
+    answer = case.trap(scenario.refused(), "other bytes, where docker diff lists the same as before")
+    assert codes(answer) == ["drift"]
+
+
+def diff_of(scenario: Scenario) -> list[str]:
+    return scenario.container.engine.lines("diff", scenario.container.name)
 
 
 @pytest.mark.case("C15")
