@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from overlaysync.app.contact import Contact, Link, find, link
 from overlaysync.app.options import Options, silent
+from overlaysync.app.port import Source, carry_for, onto, result_of_port
 from overlaysync.app.push import push_over
 from overlaysync.app.reading import find_workload
 from overlaysync.app.timing import Stages
@@ -63,8 +64,11 @@ class Outcome(Struct, frozen=True):
 class Follower:
     """Keeps the conversation with the target, and remembers what was said last. A context manager."""
 
-    def __init__(self, options: Options, git_directory: str, tell: Callable[[Moment], None]) -> None:
-        self._options, self._git_directory, self._tell = options, git_directory, tell
+    def __init__(
+        self, options: Options, git_directory: str, source: Source | None, tell: Callable[[Moment], None]
+    ) -> None:
+        self._options, self._git_directory, self._source = options, git_directory, source
+        self._tell = tell
         self._opened = ExitStack()
         self._link: Link | None = None
         self._contact: Contact | None = None
@@ -133,10 +137,16 @@ class Follower:
             return self._push_once()
 
     def _push_once(self) -> Result:
-        with open_worktree(self._options.worktree, cache_directory(), capture=True) as worktree:
-            contact = self._contact = find(self.connect())
+        options, stages = self._options, Stages(silent)
+        contact = self._contact = find(self.connect())
+        if self._source is not None:
+            carried = carry_for(contact, options, self._source, stages)
+            if carried.problems:
+                return result_of_port("push", carried, contact, stages)
+            options = onto(options, carried)
+        with open_worktree(options.worktree, cache_directory(), capture=True) as worktree:
             try:
-                result = push_over(contact, worktree, self._options, Stages(silent), hold=self._refuse_git)
+                result = push_over(contact, worktree, options, stages, hold=self._refuse_git)
             except KeyboardInterrupt:
                 self.cut_short = True
                 raise
@@ -145,8 +155,8 @@ class Follower:
             except OverlaysyncError:
                 contact.session.release()
                 raise
-            contact.session.release()
-            return result
+        contact.session.release()
+        return result
 
     def _let_go(self) -> None:
         self._opened.close()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from overlaysync.app.contact import Contact, contact
 from overlaysync.app.options import Options, Stage
+from overlaysync.app.port import Source, carry_for, onto, result_of_port
 from overlaysync.app.read_back import read_back
 from overlaysync.app.records import Cause, Task, digest_of_diff
 from overlaysync.app.report import applied, result_of
@@ -23,17 +24,31 @@ from overlaysync.state.directories import cache_directory
 from overlaysync.worktree.worktree import Worktree, open_worktree
 
 
-def push(options: Options, stage: Stage, *, dry_run: bool = False) -> Result:
+def push(options: Options, stage: Stage, *, dry_run: bool = False, source: Source | None = None) -> Result:
     """Reads everything, decides, and unless something stands in the way carries it out and proves it.
+
+    ``source``: is carried onto the image commit first, and pushed from there.
 
     Raises every error of ``overlaysync.errors`` that ends a run; refusals are results.
     """
     stages = Stages(stage)
+    if source is not None:
+        return _push_carried(options, source, stages, dry_run=dry_run)
     with (
         open_worktree(options.worktree, cache_directory()) as worktree,
         contact(options, stages) as target,
     ):
         return push_over(target, worktree, options, stages, dry_run=dry_run)
+
+
+def _push_carried(options: Options, source: Source, stages: Stages, *, dry_run: bool) -> Result:
+    with contact(options, stages) as target:
+        carried = carry_for(target, options, source, stages)
+        if carried.problems:
+            return result_of_port("push", carried, target, stages)
+        options = onto(options, carried)
+        with open_worktree(options.worktree, cache_directory()) as worktree:
+            return push_over(target, worktree, options, stages, dry_run=dry_run)
 
 
 def push_over(

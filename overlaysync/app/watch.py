@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from overlaysync.app.follow import Follower
 from overlaysync.app.options import Options
+from overlaysync.app.port import Source
 from overlaysync.config.configuration import WatchConfiguration
 from overlaysync.config.loading import load
 from overlaysync.model.moment import Moment
@@ -35,8 +36,10 @@ class Pace(Struct, frozen=True):
     poll: bool = False
 
 
-def watch(options: Options, pace: Pace, tell: Callable[[Moment], None]) -> None:
+def watch(options: Options, pace: Pace, tell: Callable[[Moment], None], source: Source | None = None) -> None:
     """Follows a worktree until it is interrupted. What is wrong at the start is raised; later it is told.
+
+    ``source``: is carried onto the image commit at each change, and pushed from there.
 
     Raises ConfigError, UsageError, TargetError; KeyboardInterrupt where a push was interrupted.
     """
@@ -44,7 +47,7 @@ def watch(options: Options, pace: Pace, tell: Callable[[Moment], None]) -> None:
     quiet, bound = _settled(pace, load(Path(located.root), options.config).watch)
     wakeups = Wakeups()
     with ExitStack() as opened:
-        follower = opened.enter_context(Follower(options, located.git_directory, tell))
+        follower = opened.enter_context(Follower(options, located.git_directory, source, tell))
         link = follower.connect()
         files = FileEvents(Path(located.root), Path(located.git_directory), wakeups.wake, poll=pace.poll)
         opened.callback(files.close)

@@ -78,6 +78,15 @@ def json_option(function: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")(function)
 
 
+def port_option(function: F) -> F:
+    return click.option(
+        "--port",
+        "ported",
+        is_flag=True,
+        help="Carry the worktree's state onto the image commit first, and go on from there (see port).",
+    )(function)
+
+
 def options_of(directory: str, given: dict[str, Any]) -> Options:
     """The use case's options from the command line's; what the command does not have stays at its default."""
     from overlaysync.app.options import Options

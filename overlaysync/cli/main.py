@@ -14,6 +14,7 @@ COMMANDS = {
     "status": "what a push would do, and what is in its way",
     "push": "put the worktree's Python changes into a target, proven",
     "watch": "push at each settled change, until Ctrl-C",
+    "port": "carry a branch's state onto the image commit, in a worktree of its own",
     "verify": "check the overlay that a target has",
     "revert": "put a target's own files back",
     "manifest": "show and compare the records of what was done",

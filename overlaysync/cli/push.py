@@ -14,15 +14,19 @@ from overlaysync.cli import common
 @common.image_commit_option
 @common.image_index_option
 @common.acknowledge_option
+@common.port_option
 @click.option("--dry-run", is_flag=True, help="Print the plan; write nothing.")
 @common.json_option
 @click.pass_obj
-def command(directory: str, /, dry_run: bool, as_json: bool, **given: Any) -> int:
+def command(directory: str, /, ported: bool, dry_run: bool, as_json: bool, **given: Any) -> int:
     """Put the worktree's Python changes into a target, proven.
 
     All of it or none: whatever stands in the way is listed at once, and nothing is written.
     """
+    from overlaysync.app.port import Source
     from overlaysync.app.push import push
 
-    options = common.options_of(directory, given)
-    return common.give_out(lambda stage: push(options, stage, dry_run=dry_run), as_json=as_json)
+    options, source = common.options_of(directory, given), Source() if ported else None
+    return common.give_out(
+        lambda stage: push(options, stage, dry_run=dry_run, source=source), as_json=as_json
+    )

@@ -23,6 +23,7 @@ MILLISECONDS = click.FloatRange(min=0, max=60_000)
 @common.image_commit_option
 @common.image_index_option
 @common.acknowledge_option
+@common.port_option
 @click.option("--quiet-ms", type=MILLISECONDS, help="A change is settled after so long without another [20].")
 @click.option("--bound-ms", type=MILLISECONDS, help="Under continuous writing, push after so long [500].")
 @click.option("--poll", is_flag=True, help="Look every second, where the file system tells no changes.")
@@ -34,6 +35,8 @@ def command(
     /,
     quiet_ms: float | None,
     bound_ms: float | None,
+    *,
+    ported: bool,
     poll: bool,
     bell: bool,
     as_json: bool,
@@ -44,19 +47,21 @@ def command(
     One agent stays connected. A refusal is told once, and what it was about arrives when the reason is gone.
     While a workload runs nothing is written; it is waited for.
     """
+    from overlaysync.app.port import Source
     from overlaysync.app.watch import Pace, watch
     from overlaysync.cli.watch_view import Log, Screen
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # an end in good order, as by Ctrl-C
     options = common.options_of(directory, given)
+    source = Source() if ported else None
     pace = Pace(_seconds(quiet_ms), _seconds(bound_ms), poll)
     if as_json:
-        watch(options, pace, _print_json)
+        watch(options, pace, _print_json, source)
     elif sys.stdout.isatty():
         with Screen(Terminal(), bell=bell) as screen:
-            watch(options, pace, screen)
+            watch(options, pace, screen, source)
     else:
-        watch(options, pace, Log(Terminal(), bell=bell))
+        watch(options, pace, Log(Terminal(), bell=bell), source)
     return 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Collection, Sequence
 
 from overlaysync.model.evidence import Baseline, Evidence
@@ -78,19 +77,10 @@ def judge(
                 code="head-differs",
                 message=f"HEAD is {baseline.head}, but the image was built from {baseline.image_commit} "
                 f"({', '.join(describe(item) for item in named)})",
-                next_step=_move(repository.root, baseline.image_commit),
+                next_step="carry your branch onto it, in a worktree of its own: overlaysync push --port",
             )
         ]
     return []
-
-
-def _move(root: str, commit: ObjectId) -> str:
-    """How to carry tracked changes, committed or not, to a worktree at the image's commit."""
-    there = shlex.quote(f"{root}-at-image")
-    return (
-        "carry your changes to a worktree at the image's commit: "
-        f"git worktree add --detach {there} {commit} && git diff {commit} | git -C {there} apply"
-    )
 
 
 def judge_overlay(baseline: Baseline, overlaid_on: ObjectId | None) -> list[Problem]:

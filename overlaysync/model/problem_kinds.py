@@ -138,6 +138,12 @@ PROBLEM_KINDS: dict[str, ProblemKind] = {
         "HEAD is not the image commit",
         "The difference to HEAD would be applied to files of another commit.",
     ),
+    "port-conflict": ProblemKind(
+        4,
+        "does not go onto the image commit",
+        "A path was changed both in the image's history and in the development's, in ways that do not go "
+        "together. Nothing was carried.",
+    ),
     "content-differs": ProblemKind(
         4,
         "installed content is not the image commit's",
@@ -178,7 +184,8 @@ PROBLEM_KINDS: dict[str, ProblemKind] = {
     "editable-install": ProblemKind(
         5,
         "editable or egg install",
-        "The package is imported from outside its install root; there is no installed copy to overlay.",
+        "The package is imported from a source tree that holds it under other names, or that is the worktree "
+        "itself; or an editable install would need a reinstall, since it does not know a new top-level name.",
     ),
     "mount": ProblemKind(
         5, "mount in the way", "The destination, its package directory or the install root is a mount point."

@@ -80,8 +80,25 @@ class IgnoredFile(Struct, frozen=True):
     by_user: bool = False
 
 
+class Ported(Struct, frozen=True):
+    """What a linked worktree that ``port`` made carries: the state of a development worktree or branch.
+
+    ``head``: the development's commit; ``state``: that with its uncommitted changes, which no branch names.
+    """
+
+    root: str
+    branch: str | None
+    head: ObjectId
+    state: ObjectId
+    merge_base: ObjectId
+    image_commit: ObjectId
+
+
 class Repository(Struct, frozen=True):
-    """Where the worktree comes from. ``remote`` has no credentials in it."""
+    """Where the worktree comes from. ``remote`` has no credentials in it.
+
+    ``ported``: whose state it carries, where it is a worktree that ``port`` made.
+    """
 
     root: str
     head: ObjectId
@@ -89,6 +106,7 @@ class Repository(Struct, frozen=True):
     remote: str | None
     object_format: str  # "sha1" or "sha256"
     shallow: bool
+    ported: Ported | None = None
 
 
 class Snapshot(Struct, frozen=True):

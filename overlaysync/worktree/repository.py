@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from overlaysync.errors import BaselineError, UsageError
 from overlaysync.model.worktree import ObjectId, Repository
+from overlaysync.worktree import port_record
 from overlaysync.worktree.git import Git, encode
 
 
@@ -121,6 +122,16 @@ def head_commit(git: Git) -> ObjectId:
     return ObjectId(answer.text.strip())
 
 
+def branch_commit(root: str, branch: str) -> ObjectId:
+    """The commit of a local branch, or of a remote's (``origin/main``). Raises UsageError without one."""
+    for place in ("refs/heads/", "refs/remotes/"):
+        name = f"{place}{branch}^{{commit}}"
+        answer = Git(root).run("rev-parse", "--quiet", "--verify", name, expected=(0, 1))
+        if answer.status == 0:
+            return ObjectId(answer.text.strip())
+    raise UsageError(f"there is no branch {branch!r}", "list them: git branch --all")
+
+
 def describe(located: Located) -> Repository:
     """Where the worktree comes from, for the record. Raises BaselineError without a commit."""
     git = Git(located.root)
@@ -133,6 +144,7 @@ def describe(located: Located) -> Repository:
         remote=_remote(git),
         object_format=located.object_format,
         shallow=located.shallow,
+        ported=port_record.load(located.git_directory),
     )
 
 

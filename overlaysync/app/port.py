@@ -1,0 +1,152 @@
+"""``port``: a development's state laid onto the image commit, in a linked worktree."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, structs
+
+from overlaysync.app.contact import Contact, contact
+from overlaysync.app.evidence import gather
+from overlaysync.app.options import Options, Stage
+from overlaysync.app.report import problems_of, target_of
+from overlaysync.app.timing import Stages
+from overlaysync.core.evidence import image_commit, judge, weigh
+from overlaysync.model.evidence import Baseline, Evidence
+from overlaysync.model.problem import Problem, exit_code
+from overlaysync.model.result import Result
+from overlaysync.model.worktree import ObjectId, Ported, RepoPath
+from overlaysync.state.directories import cache_directory, state_directory
+from overlaysync.state.manifests import repository_key
+from overlaysync.worktree.git import Git
+from overlaysync.worktree.linked import LinkedWorktree, merge, merge_base
+from overlaysync.worktree.repository import branch_commit
+from overlaysync.worktree.state import commit_state
+from overlaysync.worktree.worktree import Worktree, open_worktree
+
+
+class Source(Struct, frozen=True):
+    """What is carried, and where to.
+
+    ``branch``: carried in place of the worktree's state. ``place``: the linked worktree; None: the usual one.
+    """
+
+    branch: str | None = None
+    place: Path | None = None
+
+
+class Carried(Struct, frozen=True):
+    """The linked worktree, and what it carries; or what stands in the way."""
+
+    place: Path
+    ported: Ported | None = None
+    changed: tuple[RepoPath, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def port(options: Options, source: Source, stage: Stage) -> Result:
+    """Makes or refreshes the linked worktree. The development worktree is never touched.
+
+    Raises UsageError, BaselineError, TargetError, WorktreeChangedError.
+    """
+    stages = Stages(stage)
+    if options.image_commit is not None and options.container is None:
+        evidence: tuple[Evidence, ...] = (weigh("given", "--image-commit", options.image_commit),)
+        return result_of_port("port", carry(evidence, options, source, stages), None, stages)
+    with contact(options, stages) as target:
+        return result_of_port("port", carry_for(target, options, source, stages), target, stages)
+
+
+def carry_for(target: Contact, options: Options, source: Source, stage: Stage) -> Carried:
+    """The same for a target that is in contact. Raises as ``port`` does, but not TargetError."""
+    return carry(gather(target, options.image_commit), options, source, stage)
+
+
+def carry(evidence: tuple[Evidence, ...], options: Options, source: Source, stage: Stage) -> Carried:
+    """The same where the evidence is known. Raises as ``port`` does, but not TargetError."""
+    stage("reading the worktree")
+    with open_worktree(options.worktree, cache_directory(), capture=True) as worktree:
+        root = worktree.repository.root
+        place = source.place or state_directory() / "ports" / repository_key(root)
+        image = image_commit(evidence)
+        problems = _judge(worktree, evidence, image)
+        if image is None or problems:
+            return Carried(place, problems=problems)
+        branch, head, state, changed, problems = _state(worktree, source.branch)
+        if problems:
+            return Carried(place, problems=problems)
+        stage("merging")
+        git = Git(root)
+        base = merge_base(git, image, head)
+        tree, conflicts = merge(git, image, state)
+        if tree is None:
+            return Carried(
+                place, problems=tuple(_conflict(path, image, branch or head) for path in conflicts)
+            )
+        stage("writing the linked worktree")
+        ported = Ported(root, branch, head, state, base, image)
+        LinkedWorktree(git, place).carry(tree, ported)
+        return Carried(place, ported, changed)
+
+
+def onto(options: Options, carried: Carried) -> Options:
+    """The options of a push from what was carried."""
+    return structs.replace(options, worktree=carried.place)
+
+
+State = tuple[str | None, ObjectId, ObjectId, tuple[RepoPath, ...], tuple[Problem, ...]]
+
+
+def _state(worktree: Worktree, branch: str | None) -> State:
+    """Branch, its commit, that with what is not committed, the paths of this, and what cannot be carried."""
+    if branch is not None:
+        commit = branch_commit(worktree.repository.root, branch)
+        return branch, commit, commit, (), ()
+    snapshot = worktree.snapshot()
+    changed = tuple(change.path for change in snapshot.changes)
+    repository = snapshot.repository
+    if snapshot.problems:
+        return repository.branch, repository.head, repository.head, changed, snapshot.problems
+    return repository.branch, repository.head, commit_state(worktree, snapshot), changed, ()
+
+
+def _judge(worktree: Worktree, evidence: tuple[Evidence, ...], image: ObjectId | None) -> tuple[Problem, ...]:
+    """Whether one commit is named, and known here. That HEAD is another is what this is for."""
+    known = {item.commit for item in evidence if item.commit and worktree.has_commit(item.commit)}
+    at_image = image if image is not None else worktree.repository.head
+    baseline = Baseline(head=at_image, image_commit=image, evidence=evidence)
+    return tuple(judge(baseline, known, repository=worktree.repository, content="nothing was carried"))
+
+
+def _conflict(path: RepoPath, image: ObjectId, development: str) -> Problem:
+    return Problem(
+        "port-conflict",
+        f"{path} was changed by {development} and in the history of the image commit, in different ways",
+        f"bring the branch onto the image commit yourself: git rebase --onto {image} "
+        f"$(git merge-base {image} {shlex.quote(development)}), then port again",
+        path,
+    )
+
+
+def result_of_port(command: str, carried: Carried, target: Contact | None, stages: Stages) -> Result:
+    """What came of carrying, told by ``port`` or by a command that does it on its way."""
+    problems, ported = carried.problems, carried.ported
+    details: dict[str, Any] = {"worktree": str(carried.place), "carried": list(carried.changed)}
+    if ported is not None:
+        details |= {
+            "sentence": f"{ported.branch or ported.head[:12]} is carried onto {ported.image_commit[:12]} "
+            f"in {carried.place}",
+            "ported": structs.asdict(ported),
+            "next_step": f"overlaysync -C {shlex.quote(str(carried.place))} push",
+        }
+    return Result(
+        command=command,
+        outcome="refused" if problems else "applied",
+        exit_code=exit_code(problems),
+        target=None if target is None else target_of(target),
+        problems=problems_of(problems),
+        timings_ms=stages.milliseconds(),
+        details=details,
+    )

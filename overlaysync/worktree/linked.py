@@ -1,0 +1,127 @@
+"""A linked worktree of ours: at the image commit, carrying another state as an uncommitted difference.
+
+Its files are written by git alone, which writes through no link and outside of no worktree. Programs that the
+repository's configuration names for that (filters, merge drivers, hooks) are switched off.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+
+from overlaysync.errors import BaselineError, UsageError
+from overlaysync.model.worktree import ObjectId, Ported, RepoPath
+from overlaysync.worktree import port_record
+from overlaysync.worktree.git import Git
+from overlaysync.worktree.listing import records
+from overlaysync.worktree.programs import without_programs
+
+INDEX = "overlaysync-index"
+NAMED = 5
+
+
+def merge(git: Git, image: ObjectId, state: ObjectId) -> tuple[ObjectId | None, tuple[RepoPath, ...]]:
+    """The tree of a state laid onto the image commit, three-way from their merge base; or the conflicts.
+
+    Nothing is written but objects. Raises BaselineError where git is too old, or there is no merge base.
+    """
+    answer = git.run(
+        "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", image, state, expected=(0, 1, 129)
+    )
+    if answer.status == 129:
+        raise BaselineError("this git cannot merge without a worktree", "install git 2.38 or later")
+    tree, *conflicts = records(answer.output)
+    if answer.status == 0:
+        return ObjectId(tree), ()
+    return None, tuple(RepoPath(path) for path in dict.fromkeys(conflicts) if path)
+
+
+def merge_base(git: Git, image: ObjectId, head: ObjectId) -> ObjectId:
+    """Raises BaselineError where the two have no history in common, or a shallow clone does not reach it."""
+    answer = git.run("merge-base", image, head, expected=(0, 1))
+    if answer.status:
+        raise BaselineError(
+            f"the image commit {image} and {head} have no history in common here",
+            "in a shallow clone: git fetch --unshallow",
+        )
+    return ObjectId(answer.text.strip())
+
+
+class LinkedWorktree:
+    """The linked worktree at ``place``; made when it is first asked for."""
+
+    def __init__(self, repository: Git, place: Path) -> None:
+        silenced = without_programs(repository)
+        self._repository, self.place = repository.with_variables(silenced), place
+        self._git = Git(str(place)).with_variables(silenced)
+
+    def carry(self, tree: ObjectId, ported: Ported) -> None:
+        """Makes its files those of ``tree``, and HEAD and index those of the image commit.
+
+        Raises:
+            UsageError: the place is not ours.
+            BaselineError: somebody worked in it; nothing is overwritten.
+        """
+        private = self._open(ported)
+        # knows what was written here, where the worktree's own index knows the image commit's files
+        carried = self._git.with_variables({"GIT_INDEX_FILE": str(private / INDEX)})
+        self._refuse_edits(carried)
+        last = carried.run("write-tree").text.strip()
+        if last != tree or port_record.load(private) != ported:
+            carried.run("read-tree", "-m", "-u", last, tree)
+            self._git.run("update-ref", "--no-deref", "HEAD", ported.image_commit)
+            self._git.run("read-tree", "--reset", ported.image_commit)
+            self._mention_new(ported.image_commit, tree)
+            port_record.save(private, ported)
+
+    def _open(self, ported: Ported) -> Path:
+        """git's own directory of the worktree; a new one at the image commit where there is none."""
+        if not self.place.exists():
+            self.place.parent.mkdir(parents=True, exist_ok=True)
+            self._repository.run("worktree", "prune")
+            self._repository.run("worktree", "add", "--detach", str(self.place), ported.image_commit)
+            private = self._private()
+            shutil.copyfile(private / "index", private / INDEX)
+            port_record.save(private, ported)
+            return private
+        try:
+            if port_record.load(private := self._private()) is not None:
+                return private
+        except UsageError:
+            pass
+        raise UsageError(
+            f"{str(self.place)!r} is there, and is no worktree that port made for this repository",
+            "name another place: --to DIR",
+        )
+
+    def _private(self) -> Path:
+        """Raises UsageError where the place is no worktree of the repository."""
+        directory, common = self._git.run(
+            "rev-parse", "--absolute-git-dir", "--git-common-dir"
+        ).text.splitlines()
+        ours = self._repository.run("rev-parse", "--path-format=absolute", "--git-common-dir").text.strip()
+        if Path(self.place, common).resolve() != Path(ours).resolve():
+            raise UsageError("it belongs to another repository")
+        return Path(directory)
+
+    def _refuse_edits(self, carried: Git) -> None:
+        carried.run("update-index", "-q", "--refresh", expected=(0, 1))
+        found = records(carried.run("diff-files", "--name-only", "-z").output)
+        found += records(carried.run("ls-files", "--others", "--exclude-standard", "-z").output)
+        if found:
+            names = ", ".join(map(repr, found[:NAMED])) + (", …" if len(found) > NAMED else "")
+            raise BaselineError(
+                f"files were changed in {str(self.place)!r}, which carries another worktree's state: {names}",
+                "move the edits to the development worktree, then remove this one: "
+                f"git worktree remove --force {shlex.quote(str(self.place))}",
+            )
+
+    def _mention_new(self, image: ObjectId, tree: ObjectId) -> None:
+        """New paths become known to the index, so that no ignore rule hides them."""
+        options = ("-r", "--no-renames", "--diff-filter=A", "--name-only", "-z")
+        added = self._git.run("diff-tree", *options, image, tree).output
+        if added:
+            literal = self._git.with_variables({"GIT_LITERAL_PATHSPECS": "1"})
+            given = ("--pathspec-from-file=-", "--pathspec-file-nul")
+            literal.run("add", "--intent-to-add", "--force", *given, given=added)

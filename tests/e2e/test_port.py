@@ -1,0 +1,219 @@
+"""``port``: development has moved on from the image commit; its state is carried, and pushed from there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.scenario import LocalScenario, check_answer, codes, local_tree
+from tests.e2e.watcher import watching
+from tests.parts.repositories import Repository
+
+ENGINE = "sample_pkg/engine.py"
+
+
+@pytest.fixture
+def moved(local: LocalScenario) -> LocalScenario:
+    """A branch with a commit, an edit that is not committed, and a file that git does not know."""
+    local.project.git("switch", "--quiet", "--create", "feature")
+    local.project.edit("layers/norm.py", "/ 8", "/ 4")
+    local.project.commit("Half the norm")
+    local.edit_generation()
+    local.project.write("sample_pkg/layers/drop.py", "RATE = 0.5\n")
+    return local
+
+
+def port(local: LocalScenario, *arguments: str) -> Any:
+    line = ["-C", str(local.project.path), "port", "--json", *local.options, *arguments]
+    return check_answer(local.cli(*line))
+
+
+def linked(answer: Any) -> Repository:
+    return Repository(Path(answer["details"]["worktree"]))
+
+
+def test_commits_edits_and_new_files_arrive(moved: LocalScenario) -> None:
+    image, head = moved.options[1], moved.project.head
+    assert codes(moved.refused()) == ["head-differs"]
+    before = local_tree(moved.project.path)
+    answer = port(moved)
+    assert (answer["outcome"], answer["exit_code"]) == ("applied", 0)
+    ported = answer["details"]["ported"]
+    assert (ported["branch"], ported["head"], ported["merge_base"]) == ("feature", head, image)
+    there = linked(answer)
+    assert there.head == image
+    assert there.git("status", "--porcelain", "--untracked-files=no").splitlines() == [
+        f" M {ENGINE}",
+        " A sample_pkg/layers/drop.py",
+        " M sample_pkg/layers/norm.py",
+    ]
+    moved.project.path, development = there.path, moved.project.path
+    pushed = moved.applied()
+    moved.project.path = development
+    assert pushed["outcome"] == "applied"
+    assert sorted(item["source"] for item in pushed["operations"]) == sorted(
+        [ENGINE, "sample_pkg/layers/drop.py", "sample_pkg/layers/norm.py"]
+    )
+    assert moved.answer() == "generation 2: 2.0"
+    manifest = json.loads(Path(pushed["manifest"]).read_text())
+    assert manifest["repository"]["ported"] == ported
+    after = local_tree(moved.project.path)
+    assert {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)} <= {
+        path for path in after if path.startswith(".git")
+    }
+
+
+def test_push_does_it_in_one_go_and_follows(moved: LocalScenario) -> None:
+    assert moved.applied("--port")["operations"]
+    assert moved.answer() == "generation 2: 2.0"
+    assert moved.push("--port")["outcome"] == "unchanged"
+    moved.edit_generation(3)
+    (moved.project.path / "sample_pkg/layers/drop.py").unlink()
+    moved.applied("--port")
+    assert moved.answer() == "generation 3: 2.0"
+    assert "sample_pkg/layers/drop.py" not in moved.files()
+    moved.project.git("checkout", "--quiet", "--", ".")
+    moved.project.git("switch", "--quiet", "--detach", moved.options[1])
+    assert moved.applied("--port")["operations"]
+    assert moved.answer() == "generation 1: 1.0"
+
+
+def test_the_image_has_what_the_branch_lacks(local: LocalScenario) -> None:
+    """Three-way: what both histories changed apart from each other is there in the end."""
+    start = local.project.head
+    local.project.edit("layers/norm.py", "/ 8", "/ 2")
+    image = local.project.commit("In the image only")
+    (local.environment.site_packages / "sample_pkg").rename(local.cli.directory / "old")
+    local.environment.install(local.project.build_wheel(local.cli.directory / "wheels2"))
+    local.options = ["--image-commit", image]
+    local.project.git("switch", "--quiet", "--create", "feature", start)
+    local.edit_generation()
+    local.project.commit("On the branch")
+    answer = port(local)
+    assert answer["details"]["ported"]["merge_base"] == start
+    operations = local.applied("--port")["operations"]
+    assert [item["source"] for item in operations] == [ENGINE]
+    assert local.answer() == "generation 2: 4.0"
+
+
+def test_a_conflict_is_told_by_file_and_nothing_stays(local: LocalScenario) -> None:
+    start = local.project.head
+    local.edit_generation(5)
+    image = local.project.commit("Five")
+    local.project.git("switch", "--quiet", "--create", "feature", start)
+    local.edit_generation(6)
+    local.project.write("sample_pkg/layers/drop.py", "RATE = 0.5\n")
+    local.options = ["--image-commit", image]
+    answer = port(local)
+    assert (answer["outcome"], answer["exit_code"], codes(answer)) == ("refused", 4, ["port-conflict"])
+    assert [problem["path"] for problem in answer["problems"]] == [ENGINE]
+    assert "git rebase" in answer["problems"][0]["next_step"]
+    assert not linked_exists(answer)
+    local.edit_generation(5)
+    assert port(local)["outcome"] == "applied"
+
+
+def linked_exists(answer: Any) -> bool:
+    return Path(answer["details"]["worktree"]).exists()
+
+
+def test_a_conflict_after_a_good_one_leaves_that_as_it_was(moved: LocalScenario) -> None:
+    there = linked(port(moved)).path
+    before = {path: path.read_bytes() for path in there.rglob("*.py")}
+    other = moved.options[1]
+    moved.project.git("stash", "--quiet", "--include-untracked")
+    moved.project.git("switch", "--quiet", "--detach", other)
+    moved.edit_generation(9)
+    moved.options = ["--image-commit", moved.project.commit("Nine")]
+    moved.project.git("switch", "--quiet", "feature")
+    moved.project.git("stash", "pop", "--quiet")
+    assert codes(port(moved)) == ["port-conflict"]
+    assert {path: path.read_bytes() for path in there.rglob("*.py")} == before
+
+
+def test_edits_in_the_linked_worktree_are_never_overwritten(moved: LocalScenario) -> None:
+    there = linked(port(moved))
+    there.write("sample_pkg/layers/norm.py", "def normalise(value):\n    return 0\n")
+    moved.edit_generation(3)
+    answer = port(moved)
+    assert (answer["exit_code"], "norm.py" in answer["problems"][0]["message"]) == (4, True)
+    assert "git worktree remove" in answer["problems"][0]["next_step"]
+    assert "return 0" in (there.path / "sample_pkg/layers/norm.py").read_text()
+    moved.project.git("worktree", "remove", "--force", str(there.path))
+    assert port(moved)["outcome"] == "applied"
+
+
+def test_places_that_are_not_ours(moved: LocalScenario, tmp_path: Path) -> None:
+    occupied = tmp_path / "occupied"
+    occupied.mkdir()
+    (occupied / "file").write_text("mine")
+    other = Repository(tmp_path / "other")
+    other.write("a", "")
+    other.commit()
+    for place in (occupied, other.path, moved.project.path):
+        answer = port(moved, "--to", str(place))
+        assert answer["exit_code"] == 2, place
+        assert "--to DIR" in answer["problems"][0]["next_step"]
+    assert (occupied / "file").read_text() == "mine"
+    assert port(moved, "--to", str(tmp_path / "free"))["details"]["worktree"] == str(tmp_path / "free")
+
+
+def test_a_branch_in_place_of_the_worktree(moved: LocalScenario) -> None:
+    answer = port(moved, "--branch", "feature")
+    assert answer["details"]["ported"]["state"] == moved.project.head
+    assert linked(answer).git("diff", "--name-only").splitlines() == ["sample_pkg/layers/norm.py"]
+    assert port(moved, "--branch", "absent")["exit_code"] == 2
+    assert port(moved, "--branch", "--help")["exit_code"] == 2
+
+
+def test_what_cannot_be_ported(moved: LocalScenario) -> None:
+    for commit, code in (("1" * 40, "unknown-commit"), ("abc1234", "no-image-commit")):
+        moved.options = ["--image-commit", commit]
+        answer = port(moved)
+        assert (answer["exit_code"], codes(answer)) == (4, [code])
+    unrelated = moved.project.git("commit-tree", "-m", "Unrelated", "HEAD^{tree}")
+    moved.options = ["--image-commit", unrelated]
+    answer = port(moved)
+    assert (answer["exit_code"], "history in common" in answer["problems"][0]["message"]) == (4, True)
+
+
+def test_programs_of_the_repository_never_run(moved: LocalScenario, tmp_path: Path) -> None:
+    """Filters, merge drivers and hooks: files are written as their blobs are."""
+    ran = tmp_path / "ran"
+    for key in ("filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "merge.evil.driver"):
+        moved.project.git("config", key, f"touch {ran}; cat")
+    moved.project.git("config", "filter.evil.required", "true")
+    hook = moved.project.path / ".git/hooks/post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    hook.chmod(0o755)
+    moved.project.write(".git/info/attributes", "docs/* filter=evil\n*.py merge=evil\n")
+    answer = port(moved)
+    assert answer["outcome"] == "applied", answer
+    assert not ran.exists()
+
+
+def test_a_file_that_an_ignore_rule_names_is_carried_where_the_branch_tracks_it(moved: LocalScenario) -> None:
+    moved.project.write(".gitignore", "*.pyc\nlog*\n")
+    moved.project.write("sample_pkg/layers/logging_utils.py", "LOG = 1\n")
+    moved.project.git("add", "--force", "--all")
+    moved.project.git("commit", "--quiet", "--message", "Tracked all the same")
+    sources = [item["source"] for item in moved.applied("--port")["operations"]]
+    assert "sample_pkg/layers/logging_utils.py" in sources
+
+
+def test_a_watch_follows_the_development(moved: LocalScenario) -> None:
+    with watching(moved, "--port") as watcher:
+        watcher.until("applied")
+        assert moved.answer() == "generation 2: 2.0"
+        moved.edit_generation(3)
+        watcher.until("applied")
+        moved.project.commit("Committed: nothing to do, and nothing in the way")
+        moved.edit_generation(4)
+        moment = watcher.until("applied")
+        assert [item["source"] for item in moment["result"]["operations"]] == [ENGINE]
+        assert moved.answer() == "generation 4: 2.0"
+        assert {item["event"] for item in watcher.seen} <= {"watching", "applied", "unchanged"}
