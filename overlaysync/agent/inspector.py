@@ -95,19 +95,62 @@ def _installed(listing: list[tuple[str, str]]) -> dict[str, str | None]:
 
 def _distribution(root: str, metadata: str, version: str | None, form: str) -> dict[str, Any]:
     direct_url = _read(os.path.join(root, metadata, "direct_url.json"), 65536)
-    editable = form == "egg-link"
+    editable = form == "egg-link" or any(
+        name.startswith("__editable__") for name in _recorded(root, metadata)
+    )
     try:
         editable = editable or bool(json.loads(direct_url or "{}").get("dir_info", {}).get("editable"))
     except (ValueError, AttributeError, RecursionError):
         pass
+    mapped = _mapped(root, metadata) if editable else {}
     return {
         "root": _text(root),
         "metadata": _text(metadata),
         "version": version or "unknown",
         "form": form,
         "editable": editable,
+        "mapped": {str(_text(name)): _text(path) for name, path in mapped.items()},
         "direct_url": direct_url,
         "requires": _requirements(os.path.join(root, metadata, "METADATA")),
+    }
+
+
+def _mapped(root: str, metadata: str) -> dict[str, str]:
+    """Top-level names of an editable install, and where each is: what its ``.pth`` adds, or its finder knows.
+
+    A finder of setuptools holds a fixed map; it was loaded at the start of this process.
+    """
+    names: dict[str, str] = {}
+    for entry in _recorded(root, metadata):
+        mapping = getattr(sys.modules.get(entry[:-3]), "MAPPING", None)
+        if isinstance(mapping, dict):
+            for name, path in mapping.items():
+                names[str(name)] = os.path.realpath(re.sub(r"\.py$", "", str(path)))
+        elif "/" not in entry and entry.endswith(".pth"):
+            for directory in (_read(os.path.join(root, entry)) or "").splitlines():
+                if os.path.isabs(directory):
+                    names.update(_named_in(os.path.realpath(directory), os.path.join(root, metadata)))
+    return names
+
+
+def _recorded(root: str, metadata: str) -> list[str]:
+    """The paths that RECORD lists."""
+    lines = (_read(os.path.join(root, metadata, "RECORD")) or "").splitlines()
+    return [line.split(",", 1)[0].strip('"') for line in lines]
+
+
+def _named_in(directory: str, dist_info: str) -> dict[str, str]:
+    """Packages and modules of a directory: those that the metadata names, or all packages."""
+    listed = (_read(os.path.join(dist_info, "top_level.txt")) or "").split()
+    try:
+        names = listed or sorted(os.listdir(directory))
+    except OSError:
+        return {}
+    places = {name: os.path.join(directory, name) for name in names if name.isidentifier()}
+    return {
+        name: place
+        for name, place in places.items()
+        if os.path.isfile(os.path.join(place, "__init__.py")) or (listed and os.path.exists(place + ".py"))
     }
 
 
@@ -261,6 +304,12 @@ def _printable(error: Exception) -> str:
     return str(error).encode("ascii", "backslashreplace").decode("ascii")[:500]
 
 
+def _packages(dist_info: str, distribution: dict[str, Any]) -> list[dict[str, Any]]:
+    """The top-level names of a distribution, resolved."""
+    root, metadata = os.path.split(dist_info)
+    return [_package(*item) for item in sorted(_top_level(root, metadata, distribution["mapped"]).items())]
+
+
 def _package(name: str, has_file: bool) -> dict[str, Any]:
     """A top-level name resolved; that of a package with an ``__init__`` must not be a namespace only."""
     row = resolve(name)
@@ -271,11 +320,11 @@ def _package(name: str, has_file: bool) -> dict[str, Any]:
     return row
 
 
-def _top_level(dist_info: str) -> dict[str, bool]:
+def _top_level(root: str, metadata: str, mapped: Iterable[str]) -> dict[str, bool]:
     """Import names of a distribution, by its RECORD; whether a file is behind each, as of no namespace."""
-    names: dict[str, bool] = {}
-    for line in (_read(os.path.join(dist_info, "RECORD")) or "").splitlines():
-        first, _, rest = line.split(",", 1)[0].strip('"').partition("/")
+    names = dict.fromkeys(mapped, True)
+    for path in () if names else _recorded(root, metadata):
+        first, _, rest = path.partition("/")
         if rest and first.isidentifier():
             names[first] = names.get(first, False) or rest.startswith("__init__.")
         elif not rest and first.endswith(".py") and first[:-3].isidentifier():
@@ -288,7 +337,7 @@ def survey(request: dict[str, Any]) -> dict[str, Any]:
     """What this interpreter is, and which copies of the distribution it sees: the host's ``Interpreter``."""
     listing, project = _listing(), _canonical(request["distribution"])
     found = _distributions(listing, project)
-    usable = [dist_info for dist_info, item in found if item["form"] == "dist-info"]
+    usable = [(dist_info, item) for dist_info, item in found if item["form"] == "dist-info"]
     prefix = sys.pycache_prefix
     return {
         "real": _text(os.path.realpath(sys.executable or "")),
@@ -307,7 +356,7 @@ def survey(request: dict[str, Any]) -> dict[str, Any]:
         "companions": _companions(listing, project, found[0][1]["requires"]) if found else [],
         "hooks": _hooks(listing),
         "distributions": [item for _, item in found],
-        "packages": [_package(*item) for item in sorted(_top_level(usable[0]).items())] if usable else [],
+        "packages": _packages(*usable[0]) if usable else [],
     }
 
 

@@ -216,9 +216,15 @@ def _unescape(field: bytes) -> bytes:
     return head + b"".join(bytes([int(part[:3], 8)]) + part[3:] for part in rest)
 
 
-def take(tree: Tree, metadata: bytes, object_format: str) -> dict[str, Any]:
-    """The inventory of a distribution: every file of RECORD below the root, hashed."""
+def take(tree: Tree, metadata: bytes, object_format: str, packages: Sequence[bytes] = ()) -> dict[str, Any]:
+    """The inventory of a distribution: every file of RECORD below the root, hashed.
+
+    ``packages``: import packages and modules of an editable install. Its RECORD lists none of them, so what
+    is there counts.
+    """
     digest, recorded, outside = read_record(tree, metadata)
+    if packages:
+        recorded = {to_text(path): None for path in below(tree, packages)}
     files = []
     for path, record_sha256 in sorted(recorded.items()):
         if path.endswith(".pyc"):
@@ -236,6 +242,22 @@ def take(tree: Tree, metadata: bytes, object_format: str) -> dict[str, Any]:
         "mounts": points,
         "mounted_on": holder,
     }
+
+
+def below(tree: Tree, names: Sequence[bytes]) -> list[bytes]:
+    """Every file of some import packages and modules of the root, but bytecode. Raises OSError."""
+    found: list[bytes] = []
+    waiting = [name for name in names if tree.is_directory(name)]
+    found.extend(name + b".py" for name in names if tree.status(name + b".py") is not None)
+    while waiting:
+        directory = waiting.pop()
+        for name in tree.names(directory):
+            path = join(directory, name)
+            if not tree.is_directory(path):
+                found.append(path)
+            elif name != bytecode.CACHE:
+                waiting.append(path)
+    return found
 
 
 def strays(tree: Tree, recorded: set[bytes]) -> list[bytes]:

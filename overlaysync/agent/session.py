@@ -88,7 +88,7 @@ class Session:
             area = Area(tree, request.text("distribution"))
             area.lock()
             recovered = settle.recover(area)
-            answer = inventory.take(tree, metadata, object_format)
+            answer = inventory.take(tree, metadata, object_format, request.paths("packages"))
             status = tree.status(area.manifest)
             answer.update(
                 root=to_text(tree.root),

@@ -55,7 +55,13 @@ class Contact(Struct, frozen=True):
         distribution, deadline = self.distribution, time.monotonic() + LOCK_SECONDS
         while True:
             try:
-                return self.session.open(distribution.root, distribution.metadata, self.name, object_format)
+                return self.session.open(
+                    distribution.place or distribution.root,
+                    distribution.metadata,
+                    self.name,
+                    object_format,
+                    packages=sorted(distribution.mapped) if distribution.place is not None else (),
+                )
             except LockedError:
                 if time.monotonic() > deadline:
                     raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -9,7 +10,7 @@ from msgspec import Struct
 from overlaysync.app.contact import Contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.reading import Reading, not_built, read
-from overlaysync.core import companions, drift, extensions, modules, provenance, workload
+from overlaysync.core import companions, drift, editable, extensions, modules, provenance, workload
 from overlaysync.core.acknowledging import acknowledge, remembered, unique
 from overlaysync.core.backends import ships_whole
 from overlaysync.core.colliding import judge_letter_case
@@ -68,6 +69,7 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
         *provenance.judge_mounts(reading.inventory),
         *selection.problems,
         *judge_letter_case(selection.desired, (file.path for file in reading.files)),
+        *_judge_editable(contact, reading, shipped),
         *judge_plausible(selection.desired, len(shipped.destinations)),
         *identity_problems,
         *extensions.judge(reading.inventory, contact.interpreter),
@@ -139,6 +141,15 @@ def _baseline(
             tree, shipped, reading.files, reading.overlay, contact.package.generated, pointed
         ),
     )
+
+
+def _judge_editable(contact: Contact, reading: Reading, shipped: Shipped) -> list[Problem]:
+    snapshot, distribution, not_shipped = reading.snapshot, contact.distribution, contact.package.not_shipped
+    root = os.path.realpath(snapshot.repository.root)
+    return [
+        *editable.judge_tree(distribution, reading.inventory, contact.identity, root),
+        *editable.judge_new_names(distribution, shipped, snapshot.changes, snapshot.tree, not_shipped),
+    ]
 
 
 def _judge_identity(contact: Contact, reading: Reading, baseline: Baseline) -> list[Problem]:

@@ -106,13 +106,23 @@ def judge_installation(interpreter: Interpreter, distribution: Distribution, nam
         places = [place for item in interpreter.packages if (place := item.origin or item.error) is not None]
         message += f"; what is imported is {', '.join(places)}" if places else "; nothing of it is imported"
         problems.append(Problem("duplicate-distribution", message, "uninstall all but one copy in the image"))
-    if distribution.editable or distribution.form != "dist-info":
+    place = distribution.place
+    if place is None:
         form = "editable" if distribution.editable else distribution.form
         message = f"{name} is an {form} install ({distribution.root}/{distribution.metadata})"
+        if distribution.editable:
+            message += f", and {_no_one_place(distribution)}"
         next_step = "edit the files where the install points to, or install a wheel in the image"
         return [*problems, Problem("editable-install", message, next_step)]
-    judged = (_judge_package(package, distribution.root, interpreter) for package in interpreter.packages)
+    judged = (_judge_package(package, place, interpreter) for package in interpreter.packages)
     return [*problems, *(problem for problem in judged if problem is not None)]
+
+
+def _no_one_place(distribution: Distribution) -> str:
+    if not distribution.mapped:
+        return "what it maps is not told by its metadata"
+    places = ", ".join(f"{name} to {path}" for name, path in sorted(distribution.mapped.items()))
+    return f"it maps its names to no one directory that holds them all by their names: {places}"
 
 
 def _judge_package(package: Resolution, root: str, interpreter: Interpreter) -> Problem | None:

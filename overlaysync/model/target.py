@@ -74,8 +74,19 @@ class Distribution(Struct, frozen=True):
     version: str
     form: str  # "dist-info", "egg-info", "egg-link", "egg"
     editable: bool = False
+    mapped: dict[str, str] = field(default_factory=dict)  # of an editable install: top-level name to place
     direct_url: str | None = None  # PEP 610 document, as text
     requires: tuple[str, ...] = ()  # Requires-Dist of its METADATA
+
+    @property
+    def place(self) -> str | None:
+        """The directory that its import packages stand in; None where they have none in common."""
+        if not self.editable:
+            return self.root if self.form == "dist-info" else None
+        if not all(path.endswith(f"/{name}") for name, path in self.mapped.items()):
+            return None
+        directories = {path.rpartition("/")[0] for path in self.mapped.values()}
+        return directories.pop() if len(directories) == 1 else None
 
 
 class Companion(Struct, frozen=True):

@@ -10,7 +10,13 @@ from overlaysync.errors import AgentBugError, AgentLostError
 from overlaysync.remote.session import AgentSession
 from tests.agent.vocabulary import METADATA, Site
 
-OPEN = {"root": "/tmp", "metadata": METADATA, "distribution": "sample", "object_format": "sha1"}
+OPEN = {
+    "root": "/tmp",
+    "metadata": METADATA,
+    "distribution": "sample",
+    "packages": [],
+    "object_format": "sha1",
+}
 LOOK = {"paths": [], "object_format": "sha1", "suffixes": [], "writable": False}
 
 WRONG: list[tuple[str, dict[str, Any], str]] = [
