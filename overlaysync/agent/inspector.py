@@ -169,13 +169,13 @@ def _companions(listing: list[tuple[str, str]], project: str, requires: list[str
                 copies.append(name)
     rows = []
     for other, (directory, copies) in sorted(found.items()):
-        row = _as_installed(directory, copies)
+        row = _as_installed(directory, copies, libraries=other != project)  # its own are hashed
         rows.append({"name": _text(other), "required": other in wanted, **row})
     return rows
 
 
-def _as_installed(directory: str, copies: list[str]) -> dict[str, Any]:
-    """What tells one installation of a project from another: RECORD's digest, times of it and of libraries."""
+def _as_installed(directory: str, copies: list[str], *, libraries: bool) -> dict[str, Any]:
+    """What tells one installation of a project from another: RECORD's digest, times of it and its libraries."""
     digest, places = hashlib.sha256(), []
     for name in copies:
         metadata = os.path.join(directory, name)
@@ -184,7 +184,7 @@ def _as_installed(directory: str, copies: list[str]) -> dict[str, Any]:
         text = _read(place, RECORD_LIMIT) or ""
         digest.update(text.encode("utf-8", "surrogatepass"))
         places.append(place)
-        places += [os.path.join(directory, path) for path in LIBRARY.findall(text)]
+        places += [os.path.join(directory, path) for path in LIBRARY.findall(text) if libraries]
     times = [status for place in places if (status := _status(place)) is not None]
     version = METADATA.match(copies[0])
     return {

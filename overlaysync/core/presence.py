@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
@@ -90,13 +91,36 @@ def copies(files: Sequence[InstalledFile], overlay: Iterable[Placement]) -> list
         ]
         if same:
             notes.append(f"{place}: the same content stays old in {listed(same)}")
+    return [*notes, *_copied_directories(files, placements)]
+
+
+def _copied_directories(
+    files: Sequence[InstalledFile], placements: Mapping[InstalledPath, Placement]
+) -> list[str]:
+    """Directories that hold all that stands beside an added file: copies of its directory do not get it."""
+    holders: dict[tuple[str, str | None], set[str]] = defaultdict(set)
+    beside: dict[str, set[tuple[str, str | None]]] = defaultdict(set)
+    for file in files:
+        if file.size > 0:
+            item = placements.get(file.path)
+            directory, _, name = file.path.rpartition("/")
+            content = (name, item.original_sha256 if item is not None else file.sha256)
+            holders[content].add(directory)
+            beside[directory].add(content)
+    notes = []
+    for place, item in placements.items():
+        siblings = beside[parent(place)]
+        if item.original_sha256 is None and siblings:
+            same = set.intersection(*(holders[content] for content in siblings)) - {parent(place)}
+            if same:
+                notes.append(f"{place}: added here only; copies of its directory: {listed(sorted(same))}")
     return notes
 
 
 def copies_of_unpackaged(
     files: Sequence[InstalledFile], changes: Iterable[Change], not_packaged: Iterable[RepoPath]
 ) -> list[str]:
-    """Installed files with HEAD's content of a changed file that is not installed itself: a link led to it."""
+    """Installed files with HEAD's content of a changed file that is not installed: a link led to it."""
     unpackaged, notes = set(not_packaged), []
     for change in changes:
         if change.path in unpackaged and change.head is not None and change.head.is_file:

@@ -94,7 +94,8 @@ class Companion(Struct, frozen=True):
 
     ``required``: by the distribution's metadata; otherwise only named after it. ``version`` None: unknown.
     ``changed_at``: when its RECORD or one of its libraries last changed in any way, which no program can set;
-    ``written_at``: when by their times of modification, which can be set. Seconds since the epoch.
+    ``written_at``: when by their times of modification, which can be set. Seconds since the epoch. Of the
+    distribution itself RECORD's alone: its libraries are hashed.
     """
 
     name: str

@@ -227,7 +227,9 @@ def test_a_link_in_git_is_a_copy_in_the_image(local: LocalScenario, case: Case) 
     install_with_copies(local, copies)
     local.edit_generation()
     local.project.edit("layers/norm.py", "/ 8", "/ 4")
+    local.project.write("sample_pkg/layers/drop.py", "RATE = 0.5\n")
     told = {
+        "sample_pkg/layers/drop.py: added here only; copies of its directory: sample_pkg/alias",
         "sample_pkg/engine.py: the same content stays old in sample_pkg/motor.py",
         "sample_pkg/layers/norm.py: the same content stays old in sample_pkg/alias/norm.py",
     }
@@ -236,6 +238,7 @@ def test_a_link_in_git_is_a_copy_in_the_image(local: LocalScenario, case: Case) 
     assert told <= set(answer["details"]["notes"])
     assert {item["destination"].removeprefix(f"{site(local)}/") for item in answer["operations"]} == {
         "sample_pkg/engine.py",
+        "sample_pkg/layers/drop.py",
         "sample_pkg/layers/norm.py",
     }
     generations = "from sample_pkg import engine, motor; print(engine.GENERATION, motor.GENERATION)"
@@ -246,6 +249,7 @@ def test_a_link_in_git_is_a_copy_in_the_image(local: LocalScenario, case: Case) 
     assert told <= set(local.applied()["details"]["notes"])
 
     local.project.git("checkout", "--", ".")
+    local.project.git("clean", "-fdq")
     local.project.edit("models/tiny.py", "LAYERS = [", "LAYERS = [None, ")
     answer = case.control(local.applied(), "a file without a copy")
     assert not any("stays old" in note for note in answer["details"]["notes"])
