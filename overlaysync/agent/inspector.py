@@ -175,7 +175,7 @@ def _companions(listing: list[tuple[str, str]], project: str, requires: list[str
 
 
 def _as_installed(directory: str, copies: list[str], *, libraries: bool) -> dict[str, Any]:
-    """What tells one installation from another: RECORD's digest, times of it and its libraries."""
+    """What tells one installation of a project from another: digest of RECORD, times of it and libraries."""
     digest, places = hashlib.sha256(), []
     for name in copies:
         metadata = os.path.join(directory, name)
