@@ -78,6 +78,12 @@ class ApplyError(OverlaysyncError):
     default_code = "apply-failed"
 
 
+class UnfinishedError(ApplyError):
+    """What was interrupted can be neither finished nor rolled back; the message says how the files stand."""
+
+    default_code = "unfinished"
+
+
 class WorktreeChangedError(ApplyError):
     """A worktree file vanished or changed between the plan and its copy; nothing of it may be installed."""
 
@@ -155,7 +161,8 @@ ERROR_CODES: dict[str, str] = {
     "workload": "A process that could have the package loaded started during the run; nothing was changed.",
     "unstable-file": "A worktree file vanished or changed after it was looked at; nothing was installed.",
     "read-back": "What was read back after applying is not what was to be put there.",
-    "unfinished": "Rolling back failed for some paths; the message says which, and where the originals are.",
+    "unfinished": "What was interrupted can be neither finished nor rolled back now; the message says what "
+    "stands at each path that is not as it was, and where the originals are.",
     "locked": "Another run works on the same target.",
     "overlay-damaged": "Our own record in the target cannot be read, or a newer version wrote it.",
     "internal": "A bug of ours; the message names a report file.",

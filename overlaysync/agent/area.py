@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import json
 import os
@@ -105,10 +104,10 @@ class Area:
         os.fsync(self.tree.directory(split(path)[0]))
 
     def _remove_tree(self, path: bytes) -> None:
-        """Removes a directory of ours with all that is in it."""
+        """Removes a directory of ours with all that is in it, the journal last: it tells what is going on."""
         if self.tree.status(path) is None:
             return
-        for name in self.tree.names(path):
+        for name in reversed(self.tree.names(path)):
             item = join(path, name)
             if self.tree.is_directory(item):
                 self._remove_tree(item)
@@ -121,15 +120,18 @@ class Area:
 
         The transaction last, so that after a kill the next contact sees that there is something to do.
         """
-        self.tree.remove(_new(self.manifest))
-        self._prune(self.originals)
+        self.drop_unrecorded()
         self._remove_tree(self.transaction)
         for path in (self.home, HOME):
             try:
                 self.tree.remove_directory(path)
-            except OSError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
-                    raise
+            except OSError:
+                pass  # not empty; where it is, it hinders nobody, and the next contact tries again
+
+    def drop_unrecorded(self) -> None:
+        """What takes room beside the transaction, and is of no use without its record."""
+        self.tree.remove(_new(self.manifest))
+        self._prune(self.originals)
 
     def _prune(self, path: bytes) -> None:
         """Removes the empty directories at and below ``path``."""

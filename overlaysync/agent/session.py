@@ -56,6 +56,7 @@ class Session:
             if self.transaction is not None:
                 self._end_transaction()
         finally:
+            self.transaction = None  # what is not settled, the next contact settles
             if self.area is not None:
                 self.area.tree.close()
                 self.area = None

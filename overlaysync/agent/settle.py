@@ -42,7 +42,10 @@ def _settle(area: Area) -> str | None:
         raise Failure("damaged", "the journal of an interrupted transaction, %s: %s" % (where, error))
     _, manifest = area.read(area.manifest)
     if transaction.phase == REVERTED or (manifest or {}).get("id") == transaction.identity:
-        _tidy(transaction)
+        try:
+            _tidy(transaction)
+        except OSError as error:
+            raise _untidy(area, "every file is in place and recorded", error)
         return FINISHED
     _roll_back(transaction)
     return ROLLED_BACK
@@ -67,6 +70,7 @@ def record(transaction: Transaction, manifest: str | None) -> None:
     """
     area = transaction.area
     try:
+        _make_room(transaction)
         if manifest is None:
             transaction.phase = REVERTED
             transaction.write_journal()
@@ -85,9 +89,10 @@ def _tidy(transaction: Transaction) -> None:
     """After the commit point. May be done again from the start."""
     area, tree = transaction.area, transaction.tree
     for step in transaction.steps:
-        if step.keeps_original and step.before is not None:
-            _keep(transaction, step)
-        elif step.restores:
+        for previous, original in _kept(transaction, step):
+            if tree.status(previous) is not None:
+                tree.move(previous, original)
+        if step.restores:
             for item in [*bytecode.beside(tree, step.original), step.original]:
                 tree.remove(item)
     if transaction.phase == REVERTED:
@@ -95,34 +100,82 @@ def _tidy(transaction: Transaction) -> None:
     area.leave()
 
 
-def _keep(transaction: Transaction, step: Step) -> None:
-    """Moves the container's original, and its bytecode, from the transaction to the originals."""
+def _make_room(transaction: Transaction) -> None:
+    """The directories of the originals: past the commit point a full disk must hinder nothing."""
+    for step in transaction.steps:
+        for previous, original in _kept(transaction, step):
+            transaction.tree.make_directories(split(original)[0], split(previous)[0])
+
+
+def _kept(transaction: Transaction, step: Step) -> list[tuple[bytes, bytes]]:
+    """Where the container's original and its bytecode lie in the transaction, and where they will be kept."""
+    if not step.keeps_original or step.before is None:
+        return []
     area, tree = transaction.area, transaction.tree
-    for previous in [*bytecode.beside(tree, step.previous), step.previous]:
-        if tree.status(previous) is not None:
-            original = join(area.originals, previous[len(area.previous) + 1 :])
-            tree.make_directories(split(original)[0], split(previous)[0])
-            tree.move(previous, original)
+    found = [*bytecode.beside(tree, step.previous), step.previous]
+    return [(path, join(area.originals, path[len(area.previous) + 1 :])) for path in found]
 
 
 def _roll_back(transaction: Transaction) -> None:
-    """Puts the old tree back. Raises Failure("unfinished") with each path whose state is not restored."""
+    """Puts the old tree back. Raises Failure("unfinished") that tells what stands where it could not."""
     area, tree = transaction.area, transaction.tree
-    trouble = []
+    trouble: dict[bytes, OSError] = {}
+    try:
+        area.drop_unrecorded()  # first: what stood there may need its room again
+    except OSError:
+        pass  # it is done again at the end
     for step in reversed(transaction.steps):
         try:
             _undo(transaction, step)
         except OSError as error:
-            trouble.append("%s: %s" % (to_text(step.path), reason(error)))
+            trouble[step.path] = error
     if trouble:
-        where = os.fsdecode(os.path.join(tree.root, area.transaction))
-        raise Failure(
-            "unfinished", "not rolled back (what stood there is kept in %s): %s" % (where, "; ".join(trouble))
-        )
-    for path in reversed(transaction.made):
-        if tree.is_directory(path) and not tree.names(path):
-            tree.remove_directory(path)
-    area.leave()
+        raise _not_rolled_back(transaction, trouble)
+    try:
+        for path in reversed(transaction.made):
+            if tree.is_directory(path) and not tree.names(path):
+                tree.remove_directory(path)
+        area.leave()
+    except OSError as error:
+        raise _untidy(area, "every file is as it was", error)
+
+
+def _not_rolled_back(transaction: Transaction, trouble: dict[bytes, OSError]) -> Failure:
+    """``trouble``: of each path that had any, why."""
+    area, told = transaction.area, []
+    for step in transaction.steps:
+        state, error = _state(transaction.tree, step), trouble.get(step.path)
+        if state is not None:
+            why = "" if error is None else " (%s)" % reason(error)
+            told.append("%s: %s%s" % (to_text(step.path), state, why))
+    if not told:
+        return _untidy(area, "every file is as it was", next(iter(trouble.values())))
+    rest = "; every other file is as it was" if len(told) < len(transaction.steps) else ""
+    kept = "what stood there before is kept in %s" % _where(area)
+    return Failure("unfinished", "not rolled back: %s; %s%s" % ("; ".join(told), kept, rest))
+
+
+def _where(area: Area) -> str:
+    return os.fsdecode(os.path.join(area.tree.root, area.transaction))
+
+
+def _untidy(area: Area, state: str, error: OSError) -> Failure:
+    return Failure(
+        "unfinished", "%s, but %s cannot be tidied away: %s" % (state, _where(area), reason(error))
+    )
+
+
+def _state(tree: Tree, step: Step) -> str | None:
+    """What stands at a step's path, in words; None for what stood there before."""
+    try:
+        digest = tree.sha256(step.path)
+    except OSError as error:
+        return "unknown (%s)" % reason(error)
+    if digest == step.before:
+        return None
+    if digest == step.after:
+        return "the new content stands there" if digest is not None else "still removed"
+    return "neither the old nor the new content stands there"
 
 
 def _undo(transaction: Transaction, step: Step) -> None:
@@ -153,22 +206,29 @@ def _holds(tree: Tree, path: bytes, digest: str | None) -> bool:
 def _put_back(transaction: Transaction, step: Step) -> None:
     """Gives the file that stood there its place again, unless it still has it."""
     tree = transaction.tree
-    if not _is_untouched(tree, step):
-        if tree.sha256(step.path) not in (step.after, None):
-            raise OSError(errno.ESTALE, "neither the old nor the new content stands there; move it away")
-        _drop_bytecode(transaction, step)
+    untouched = _is_untouched(tree, step)
+    if not untouched and tree.sha256(step.path) not in (step.after, None):
+        raise OSError(errno.ESTALE, "move it away")
+    _drop_bytecode(transaction, step)  # also where both are one file, whose new bytecode came back already
+    if not untouched:
         transaction.bring_back(step.previous, transaction.area.previous, tree.move)
     tree.remove(step.previous)
 
 
 def _is_untouched(tree: Tree, step: Step) -> bool:
-    """Whether the kept file is a second name of what stands there, or a copy where there can be no such."""
+    """Whether the file that was kept still stands in its place.
+
+    Kept is a second name of it, or a copy where there can be no such; of a copy that was not completed, what
+    it was made of has not been touched.
+    """
     kept, there = tree.status(step.previous), tree.status(step.path)
     if kept is None or there is None:
         return False
     if os.path.samestat(kept, there):
         return True
-    return step.before != step.after and tree.sha256(step.path) == tree.sha256(step.previous)
+    if tree.sha256(step.path) != step.before:
+        return False
+    return step.before != step.after or tree.sha256(step.previous) != step.before
 
 
 def _drop_bytecode(transaction: Transaction, step: Step) -> None:

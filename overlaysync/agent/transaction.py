@@ -152,6 +152,7 @@ class Transaction:
             return
         self.tree.move(step.temporary, step.path)
         if step.restores:
+            self.tree.remove(step.temporary)  # rename(2) leaves two names of one file as they are
             for item in bytecode.beside(self.tree, step.original):
                 self.bring_back(item, self.area.originals, self.tree.second_name)
 

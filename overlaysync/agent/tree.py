@@ -129,7 +129,7 @@ class Tree:
 
     def _is_half_made(self, path: bytes, counterpart: bytes) -> bool:
         mine, like = os.fstat(self.directory(path)), self.status(counterpart)
-        half = stat.S_IMODE(mine.st_mode) == HALF_MADE
+        half = stat.S_IMODE(mine.st_mode) & ~stat.S_ISGID == HALF_MADE  # that bit is inherited
         return half and like is not None and _ownership(mine) != _ownership(like)
 
     def _complete(self, path: bytes, counterpart: bytes | None, without: int) -> None:

@@ -40,12 +40,13 @@ FAILURES: Mapping[str, type[errors.OverlaysyncError]] = {
     "system": errors.TargetError,
     "stage": errors.ApplyError,
     "apply": errors.ApplyError,
-    "unfinished": errors.ApplyError,
+    "unfinished": errors.UnfinishedError,
 }
 NEXT_STEPS: Mapping[str, str] = {
     "locked": "wait for the other run to end, then run the command again",
     "damaged": "look at the file; if it is of no use, re-create the target from its image",
-    "unfinished": "make the file system writable again and run any command: the next contact continues",
+    "unfinished": "take the cause away (a disk that is full or read-only, a file that was changed or made "
+    "immutable meanwhile, or is a mount now), then run any command: the next contact continues",
     "stage": "remove the cause in the target, then run the command again",
     "apply": "let what writes there come to rest, then run the command again",
 }

@@ -123,7 +123,7 @@ def test_answers_that_are_none(answering: Answering, expression: str, told: str)
         ("system", errors.TargetError, 7),
         ("stage", errors.ApplyError, 8),
         ("apply", errors.ApplyError, 8),
-        ("unfinished", errors.ApplyError, 8),
+        ("unfinished", errors.UnfinishedError, 8),
         ("usage", errors.AgentBugError, 70),
         ("bug", errors.AgentBugError, 70),
         ("\x1b[31munheard of", errors.AgentBugError, 70),
