@@ -37,6 +37,10 @@ ENDS: dict[str, tuple[int, ...]] = {
     "manifest diff": (*ALWAYS, 0),
     "doctor": (*ALWAYS, 0, 1),
     "completion": (*ALWAYS, 0),
+    "watch": (0, 2, 7, 70, 130),
+    "port": (0, 2, 3, 4, 7, 8, 70, 130),
+    "hook install": (*ALWAYS, 0),
+    "hook pre-push": (0, 1, 2, 4, 70),
     "demo": (*ALWAYS, 0, 7, 8),
 }
 """The exit codes that each command can end with."""

@@ -42,6 +42,7 @@ class Session:
             "read": self.read,
             "open": self.open,
             "release": self.release,
+            "glance": self.glance,
             "look": self.look,
             "read_back": self.read_back,
             "begin": self.begin,
@@ -109,6 +110,18 @@ class Session:
         """Lets go of the install root, and of its lock."""
         self.close()
         return {}
+
+    @staticmethod
+    def glance(request: Request) -> Answer:
+        """The overlay's record and some files, without the lock: somebody else may be at work there."""
+        object_format = _object_format(request)
+        tree = Tree(os.path.realpath(request.path("root")))
+        try:
+            area = Area(tree, request.text("distribution"))
+            files = [inventory.look(tree, path, object_format) for path in request.paths("paths")]
+            return {"manifest": area.read(area.manifest)[0], "files": files}
+        finally:
+            tree.close()
 
     def look(self, request: Request) -> Answer:
         tree, object_format = self._opened().tree, _object_format(request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import msgspec
@@ -10,13 +11,15 @@ from overlaysync.app.contact import find_root
 from overlaysync.app.options import Options
 from overlaysync.app.store import store
 from overlaysync.core.manifest_difference import compare
+from overlaysync.errors import OverlaysyncError
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.result import Result
+from overlaysync.worktree.repository import worktrees
 
 
 def list_manifests(options: Options, *, everywhere: bool = False) -> Result:
     """The manifests of this repository (or of all), newest first."""
-    records = store(options).list(None if everywhere else _root(options))
+    records = store(options).list(None if everywhere else _roots(options))
     details: dict[str, Any] = {
         "manifests": [_summary(manifest) for manifest in records.manifests],
         "damaged": [f"{item.file}: {item.reason}" for item in records.damaged],
@@ -30,19 +33,23 @@ def show_manifest(options: Options, reference: str) -> Result:
     ``reference``: "latest" and shortened ids are looked for among this repository's; a full id is found
     wherever it belongs to, and the path of a file is just that.
     """
-    manifest = store(options).load(reference, _root(options))
+    manifest = store(options).load(reference, _roots(options))
     return _result("manifest show", {"manifest": msgspec.to_builtins(manifest)})
 
 
 def compare_manifests(options: Options, before: str, after: str) -> Result:
     """What differs between two manifests; the exit code is 0 either way. The same references as above."""
-    records, root = store(options), _root(options)
-    difference = compare(records.load(before, root), records.load(after, root))
+    records, roots = store(options), _roots(options)
+    difference = compare(records.load(before, roots), records.load(after, roots))
     return _result("manifest diff", {"difference": msgspec.to_builtins(difference), "same": difference.same})
 
 
-def _root(options: Options) -> str:
-    return str(find_root(options.worktree).resolve())
+def _roots(options: Options) -> tuple[str, ...]:
+    """The worktree and those linked with it; outside of any repository the place itself."""
+    root = str(find_root(options.worktree).resolve())
+    with contextlib.suppress(OverlaysyncError):
+        return tuple({root, *worktrees(root)})
+    return (root,)
 
 
 def _summary(manifest: Manifest) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from overlaysync.app.survey import Situation, survey
 from overlaysync.app.timing import Stages
 from overlaysync.app.transact import carry_out, expected_after
 from overlaysync.core.planning import is_in_place
+from overlaysync.core.prepush import packages_of, unshipped_in
 from overlaysync.errors import BaselineError
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Operation
@@ -117,6 +118,8 @@ def _apply(
 
 
 def _cause(situation: Situation) -> Cause:
+    tree, shipped = situation.reading.snapshot.tree, situation.shipped.destinations
+    packages = packages_of(tree, shipped)
     return Cause(
         command="push",
         repository=situation.reading.snapshot.repository,
@@ -125,5 +128,7 @@ def _cause(situation: Situation) -> Cause:
         workload=situation.reading.workload.record,
         acknowledged=situation.acknowledged,
         not_packaged=situation.selection.not_packaged,
+        packages=packages,
+        unshipped=unshipped_in(tree, shipped, packages),
         left_out=situation.selection.left_out,
     )

@@ -47,6 +47,8 @@ class Cause(Struct, frozen=True):
     workload: WorkloadRecord
     acknowledged: tuple[Acknowledgement, ...] = ()
     not_packaged: tuple[RepoPath, ...] = ()
+    packages: tuple[RepoPath, ...] = ()
+    unshipped: tuple[RepoPath, ...] = ()
     left_out: tuple[Problem, ...] = ()
 
 
@@ -152,6 +154,8 @@ def make_manifest(
         hooks=interpreter.hooks,
         acknowledged=cause.acknowledged,
         not_packaged=cause.not_packaged,
+        packages=cause.packages,
+        unshipped=cause.unshipped,
         left_out=cause.left_out,
         previous=last.id if last is not None else None,
         previous_sha256=digest(encode(last)) if last is not None else None,

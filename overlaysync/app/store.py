@@ -41,6 +41,6 @@ def adopt(options: Options, manifest: Manifest | None, repository_root: str) -> 
     with contextlib.suppress(UsageError):
         records = store(options)
         try:
-            records.load(manifest.id, repository_root)
+            records.load(manifest.id, (repository_root,))
         except UsageError:
             records.save(manifest)

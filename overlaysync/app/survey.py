@@ -67,12 +67,12 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
         *workload.judge(reading.workload),
         *companions.judge(contact.name, contact.interpreter, contact.identity, reading.manifest),
         *provenance.judge_mounts(reading.inventory),
+        *extensions.judge(reading.inventory, contact.interpreter),
         *selection.problems,
-        *judge_letter_case(selection.desired, (file.path for file in reading.files)),
         *_judge_editable(contact, reading, shipped),
+        *judge_letter_case(selection.desired, (file.path for file in reading.files)),
         *judge_plausible(selection.desired, len(shipped.destinations)),
         *identity_problems,
-        *extensions.judge(reading.inventory, contact.interpreter),
     ]
     plan, files = Plan(), dict[InstalledPath, InstalledFile]()
     if not identity_problems and not any(item.code in modules.NO_ONE_COPY for item in installation):

@@ -17,6 +17,7 @@ COMMANDS = {
     "port": "carry a branch's state onto the image commit, in a worktree of its own",
     "verify": "check the overlay that a target has",
     "revert": "put a target's own files back",
+    "hook": "refuse to push Python that is not what ran",
     "manifest": "show and compare the records of what was done",
     "doctor": "what is missing on this machine and in a target",
     "completion": "print a shell's completion script",

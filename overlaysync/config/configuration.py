@@ -39,12 +39,13 @@ class WatchConfiguration(Struct, frozen=True, rename="kebab", forbid_unknown_fie
     bound_ms: float = 500.0
 
 
-class Document(Struct, frozen=True, forbid_unknown_fields=True):
+class Document(Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
     """The tables as they are written: the top of ``overlaysync.toml``, or ``[tool.overlaysync]``."""
 
     target: str | None = None
     package: tuple[PackageConfiguration, ...] = ()
     watch: WatchConfiguration = WatchConfiguration()
+    pre_push: str = "stop"
 
 
 class Configuration(Struct, frozen=True):
@@ -59,4 +60,5 @@ class Configuration(Struct, frozen=True):
     packages: tuple[PackageConfiguration, ...]
     file: str | None
     distribution_by_default: bool = False
+    pre_push: str = "stop"
     watch: WatchConfiguration = WatchConfiguration()

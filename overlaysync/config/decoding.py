@@ -146,6 +146,7 @@ def _strings(document: Document) -> Iterator[tuple[str, str, str]]:
     """Dotted key with its index, plain key, and value, of each string in the document."""
     if document.target is not None:
         yield "target", "target", document.target
+    yield "pre-push", "pre-push", document.pre_push
     for index, package in enumerate(document.package):
         for field in msgspec.structs.fields(PackageConfiguration):
             key = field.encode_name

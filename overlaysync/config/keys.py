@@ -35,6 +35,12 @@ KEYS: dict[str, Key] = {
         'target = "docker:my-dev"',
         re.compile(rf"(?!-){_CHARACTER}+"),
     ),
+    "pre-push": Key(
+        "What the pre-push hook does with Python that differs from what ran.",
+        '"stop", "warn" or "off"',
+        'pre-push = "warn"',
+        re.compile("stop|warn|off"),
+    ),
     "package": Key(
         "One table for each distribution that is worked on.",
         "an array of tables",

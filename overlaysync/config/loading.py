@@ -42,6 +42,7 @@ def load(root: Path, file: Path | None) -> Configuration:
         file=str(origin.file) if origin else None,
         distribution_by_default=by_default,
         watch=document.watch,
+        pre_push=document.pre_push,
     )
 
 

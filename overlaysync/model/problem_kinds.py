@@ -245,6 +245,22 @@ PROBLEM_KINDS: dict[str, ProblemKind] = {
         "another container than the one pushed to",
         "The name stands for a new container, or the overlay came with an image made from the old one.",
     ),
+    # 1: findings of the pre-push hook
+    "differs-from-run": ProblemKind(
+        1,
+        "pushed Python differs from what ran",
+        "A file of the pushed commit is not what the overlay put into the target.",
+    ),
+    "never-ran": ProblemKind(
+        1,
+        "pushed Python never ran",
+        "A packaged Python file of the pushed commit differs from the image commit and was in no overlay.",
+    ),
+    "overlay-gone": ProblemKind(
+        1,
+        "the target has the overlay no more",
+        "The target answers, and does not hold what was recorded: another overlay, another content, or none.",
+    ),
     # 1: findings of doctor
     "missing": ProblemKind(
         1,

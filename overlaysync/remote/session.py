@@ -144,6 +144,17 @@ class AgentSession:
         """Lets go of the install root and its lock; an unrecorded transaction is rolled back."""
         self._ask("release", SHORT)
 
+    def glance(
+        self, root: str, distribution: str, paths: Sequence[InstalledPath], object_format: str
+    ) -> tuple[str | None, dict[InstalledPath, InstalledFile]]:
+        """The text of the overlay's record, and files, of an install root that is not opened."""
+        answer = self._ask(
+            "glance", SHORT, root=root, distribution=distribution, paths=paths, object_format=object_format
+        )
+        manifest: str | None = _typed(answer.get("manifest"), str | None)
+        files: list[InstalledFile] = _typed(answer.get("files"), list[InstalledFile])
+        return manifest, {file.path: file for file in files}
+
     def look(
         self,
         paths: Sequence[InstalledPath],

@@ -53,6 +53,10 @@ FORMS: dict[str, re.Pattern[str]] = {
     "destination": _RELATIVE_PATH,
     "not_packaged": _RELATIVE_PATH,
     "directories": _RELATIVE_PATH,
+    "unshipped": _RELATIVE_PATH,
+    "packages": re.compile(rf"\.|{_RELATIVE_PATH.pattern}"),
+    "state": _OBJECT_ID,
+    "merge_base": _OBJECT_ID,
 }
 """The form of a field's string, or of each string of its list, by the field's name wherever it stands."""
 

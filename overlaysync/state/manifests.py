@@ -12,7 +12,7 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
@@ -41,6 +41,10 @@ class Records(NamedTuple):
     damaged: tuple[DamagedFile, ...]
 
 
+Roots = Collection[str] | None
+"""Worktrees whose records are meant; None for all."""
+
+
 class ManifestStore:
     """The manifests below one directory: ``<repository>/<id>.json``."""
 
@@ -66,25 +70,25 @@ class ManifestStore:
             ) from error
         return file
 
-    def load(self, reference: str, repository_root: str | None = None) -> Manifest:
+    def load(self, reference: str, roots: Roots = None) -> Manifest:
         """The manifest that a user names.
 
         Args:
             reference: an id, at least four characters of its beginning or of its part after the dash,
                 ``latest``, or the path of a manifest's file (with a ``/`` in it).
-            repository_root: ``latest`` and parts of an id mean this repository's; None for those of all.
+            roots: ``latest`` and parts of an id mean those of these worktrees; None for those of all.
 
         Raises:
             UsageError: there is none, more than one, or the one is damaged.
         """
         if reference == LATEST:
-            file = next(self._files(repository_root), None)
+            file = next(self._files(roots), None)
             if file is None:
                 raise UsageError("there is no manifest yet", _HOW_TO_GET_ONE)
         elif "/" in reference:
             file = Path(reference)
         else:
-            file = self._find(reference, repository_root)
+            file = self._find(reference, roots)
         try:
             return _read(file)
         except ManifestDamagedError as error:
@@ -93,10 +97,10 @@ class ManifestStore:
                 "use the version of overlaysync that wrote it, or choose another manifest",
             ) from error
 
-    def list(self, repository_root: str | None = None) -> Records:
-        """All manifests of a repository, or (None) of all."""
+    def list(self, roots: Roots = None) -> Records:
+        """All manifests of some worktrees, or (None) of all."""
         manifests, damaged = [], []
-        for file in self._files(repository_root):
+        for file in self._files(roots):
             try:
                 manifests.append(_read(file))
             except ManifestDamagedError as error:
@@ -105,7 +109,7 @@ class ManifestStore:
 
     def latest(self, repository_root: str, target_name: str) -> Manifest | None:
         """The newest readable manifest of a repository in a target; the target's own record outranks it."""
-        for file in self._files(repository_root):
+        for file in self._files((repository_root,)):
             try:
                 manifest = _read(file)
             except ManifestDamagedError:
@@ -114,17 +118,18 @@ class ManifestStore:
                 return manifest
         return None
 
-    def _files(self, repository_root: str | None) -> Iterator[Path]:
+    def _files(self, roots: Roots) -> Iterator[Path]:
         """The records' files, newest first: ids sort by time."""
-        folder = "*" if repository_root is None else repository_key(repository_root)
-        found = (file for file in self.directory.glob(f"{folder}/*.json") if MANIFEST_ID.fullmatch(file.stem))
-        yield from sorted(found, key=lambda file: file.stem, reverse=True)
+        folders = ["*"] if roots is None else sorted({repository_key(root) for root in roots})
+        found = (file for folder in folders for file in self.directory.glob(f"{folder}/*.json"))
+        records = (file for file in found if MANIFEST_ID.fullmatch(file.stem))
+        yield from sorted(records, key=lambda file: file.stem, reverse=True)
 
-    def _find(self, reference: str, repository_root: str | None) -> Path:
+    def _find(self, reference: str, roots: Roots) -> Path:
         whole = next((file for file in self._files(None) if file.stem == reference), None)
         if whole is not None:
             return whole
-        files = {file.stem: file for file in self._files(repository_root)}
+        files = {file.stem: file for file in self._files(roots)}
         found = [name for name in files if _refers(reference, name)]
         if len(reference) < _SHORTEST_REFERENCE:
             trouble, found = "is shorter than four characters", []

@@ -37,6 +37,17 @@ def merge(git: Git, image: ObjectId, state: ObjectId) -> tuple[ObjectId | None, 
     return None, tuple(RepoPath(path) for path in dict.fromkeys(conflicts) if path)
 
 
+def laid_onto(git: Git, image: ObjectId, commit: ObjectId) -> ObjectId | None:
+    """The tree of a commit laid onto the image commit: what ``port`` would carry. None: it does not go there.
+
+    A commit that comes after the image commit, or has no history in common with it, is taken as it is.
+    """
+    base = git.run("merge-base", image, commit, expected=(0, 1)).text.strip()
+    if base in ("", image):
+        return ObjectId(git.run("rev-parse", f"{commit}^{{tree}}").text.strip())
+    return merge(git.with_variables(without_programs(git)), image, commit)[0]
+
+
 def merge_base(git: Git, image: ObjectId, head: ObjectId) -> ObjectId:
     """Raises BaselineError where the two have no history in common, or a shallow clone does not reach it."""
     answer = git.run("merge-base", image, head, expected=(0, 1))

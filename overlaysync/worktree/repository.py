@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -11,7 +12,7 @@ from msgspec import Struct
 from overlaysync.errors import BaselineError, UsageError
 from overlaysync.model.worktree import ObjectId, Repository
 from overlaysync.worktree import port_record
-from overlaysync.worktree.git import Git, encode
+from overlaysync.worktree.git import Git, decode, encode
 
 
 class Located(Struct, frozen=True):
@@ -122,6 +123,28 @@ def head_commit(git: Git) -> ObjectId:
     return ObjectId(answer.text.strip())
 
 
+def hooks_directory(directory: Path) -> Path:
+    """Where git takes the hooks of a checkout from: ``core.hooksPath``, or ``hooks`` of the repository.
+
+    Raises UsageError, BaselineError as ``locate`` does.
+    """
+    located = locate(decode(os.fsencode(directory.absolute())))
+    git = Git(located.root)
+    options = ("--show-scope", "-z", "--type=path", "--get-all")
+    answer = git.run("config", *options, "core.hooksPath", expected=(0, 1)).text.split("\0")
+    settings = [value for scope, value in zip(answer[::2], answer[1::2], strict=False) if scope != "command"]
+    if settings:
+        return Path(located.root, settings[-1])
+    common = git.run("rev-parse", "--git-common-dir").text.removesuffix("\n")
+    return Path(located.root, common, "hooks")
+
+
+def worktrees(root: str) -> tuple[str, ...]:
+    """The main worktree of a repository and the linked ones, those included whose directory is gone."""
+    lines = Git(root).run("worktree", "list", "--porcelain").text.splitlines()
+    return tuple(line.removeprefix("worktree ") for line in lines if line.startswith("worktree "))
+
+
 def branch_commit(root: str, branch: str) -> ObjectId:
     """The commit of a local branch, or of a remote's (``origin/main``). Raises UsageError without one."""
     for place in ("refs/heads/", "refs/remotes/"):
@@ -130,6 +153,12 @@ def branch_commit(root: str, branch: str) -> ObjectId:
         if answer.status == 0:
             return ObjectId(answer.text.strip())
     raise UsageError(f"there is no branch {branch!r}", "list them: git branch --all")
+
+
+def peel(git: Git, oid: str) -> ObjectId | None:
+    """The commit that an object is or, as a tag, leads to; None where it is neither."""
+    answer = git.run("rev-parse", "--quiet", "--verify", f"{oid}^{{commit}}", expected=(0, 1, 128))
+    return ObjectId(answer.text.strip()) if answer.status == 0 else None
 
 
 def describe(located: Located) -> Repository:

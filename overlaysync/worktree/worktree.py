@@ -35,13 +35,16 @@ _TRIES = 5  # to capture a worktree that is written to meanwhile
 _STREAM_PIECE = 256 * 1024 - 1  # a CR held back from the piece before may come on top
 
 
-def open_worktree(directory: Path, cache_dir: Path | None = None, *, capture: bool = False) -> Worktree:
+def open_worktree(
+    directory: Path, cache_dir: Path | None = None, *, capture: bool = False, unfinished: bool = False
+) -> Worktree:
     """Open the checkout that holds a directory.
 
     Args:
         directory: the checkout's root or a directory below it.
         cache_dir: where to keep what files hashed to, so that unchanged ones are not read again.
         capture: copy what is changed when it is looked at, so that later writing does not matter.
+        unfinished: open it also in the middle of a merge or the like, for its objects.
 
     Raises:
         UsageError: no git repository, a bare one, a git directory, a checkout elsewhere, or no git.
@@ -51,9 +54,10 @@ def open_worktree(directory: Path, cache_dir: Path | None = None, *, capture: bo
         raise UsageError(f"{str(directory)!r} is not a directory", "name a checkout with -C DIR")
     located = locate(decode(os.fsencode(directory.absolute())))
     repository = describe(located)
-    refuse_unfinished(located)
     git = Git(located.root)
-    refuse_unmerged(located.root, parse_unmerged(git.run("ls-files", "--unmerged", "-z").output))
+    if not unfinished:
+        refuse_unfinished(located)
+        refuse_unmerged(located.root, parse_unmerged(git.run("ls-files", "--unmerged", "-z").output))
     file = cache_file(cache_dir, located.root) if cache_dir else None
     return Worktree(repository, git, file, Capture() if capture else None)
 
@@ -196,6 +200,10 @@ class Worktree:
                 f"'git fetch REMOTE {commit}' where no branch has it",
             )
         return read_tree(self._git, commit)
+
+    def objects_below(self, tree: ObjectId) -> dict[RepoPath, TreeEntry]:
+        """A tree by path. Raises BaselineError where the repository does not hold it."""
+        return read_tree(self._git, tree)
 
     def moved(self) -> bool:
         """Whether HEAD names another commit than when the worktree was opened."""

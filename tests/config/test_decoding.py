@@ -53,7 +53,7 @@ def test_a_key_like_no_other() -> None:
 
 
 def test_no_key_runs_anything_or_names_a_file_of_the_host() -> None:
-    assert {"target", "package", *PACKAGE_KEYS} == set(KEYS)
+    assert {"target", "pre-push", "watch", "quiet-ms", "bound-ms", "package", *PACKAGE_KEYS} == set(KEYS)
     for key in ("command", "hook", "script", "ssh", "agent", "python"):
         assert "unknown key" in str(refusal(f'[[package]]\n{key} = "touch it"\n'))
 

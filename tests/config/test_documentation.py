@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from overlaysync.config.configuration import Document, PackageConfiguration
+from overlaysync.config.configuration import Document, PackageConfiguration, WatchConfiguration
 from overlaysync.config.keys import KEYS
 from overlaysync.config.loading import load
 
 TEXT = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
-NAMES = [field.encode_name for kind in (Document, PackageConfiguration) for field in structs.fields(kind)]
+TOP = [field.encode_name for kind in (Document, WatchConfiguration) for field in structs.fields(kind)]
+NAMES = [*TOP, *(field.encode_name for field in structs.fields(PackageConfiguration))]
 
 
 def test_every_key_has_its_row_and_its_words() -> None:
@@ -21,7 +22,7 @@ def test_every_key_has_its_row_and_its_words() -> None:
     rows = re.findall(r"^\| `([a-z-]+)` \|", TEXT, re.MULTILINE)
     assert sorted(rows) == sorted(NAMES)
     headings = " ".join(re.findall(r"^### (.*)", TEXT, re.MULTILINE))
-    assert set(re.findall(r"`([a-z-]+)`", headings)) == set(NAMES) - {"target", "package"}
+    assert set(re.findall(r"`([a-z-]+)`", headings)) == set(NAMES) - set(TOP)
 
 
 @pytest.mark.parametrize("block", re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL))
@@ -33,5 +34,7 @@ def test_the_long_examples(tmp_path: Path, block: str) -> None:
 
 @pytest.mark.parametrize("line", re.findall(r"`([a-z-]+ = [^`]+)`", TEXT))
 def test_the_short_examples(tmp_path: Path, line: str) -> None:
-    (tmp_path / "overlaysync.toml").write_text(f"[[package]]\n{line}\n")
+    key = line.partition(" ")[0]
+    header = "[watch]\n" if key.endswith("-ms") else "" if key in TOP else "[[package]]\n"
+    (tmp_path / "overlaysync.toml").write_text(f"{header}{line}\n")
     load(tmp_path, None)

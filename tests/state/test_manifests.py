@@ -10,7 +10,7 @@ import pytest
 
 from overlaysync.errors import UsageError
 from overlaysync.state.manifest_text import encode
-from overlaysync.state.manifests import DamagedFile, ManifestStore, repository_key
+from overlaysync.state.manifests import DamagedFile, ManifestStore, Roots, repository_key
 from tests.state.samples import manifest
 
 FIRST = manifest("20261129T161500.250Z-3f9c2a")
@@ -28,9 +28,9 @@ def store(tmp_path: Path) -> ManifestStore:
     return store
 
 
-def refusal(store: ManifestStore, reference: str, root: str | None = None) -> UsageError:
+def refusal(store: ManifestStore, reference: str, roots: Roots = None) -> UsageError:
     with pytest.raises(UsageError) as caught:
-        store.load(reference, root)
+        store.load(reference, roots)
     assert caught.value.next_step
     return caught.value
 
@@ -45,7 +45,7 @@ def test_a_file_of_its_own_for_its_owner_alone(store: ManifestStore) -> None:
 
 
 def test_listed_newest_first(store: ManifestStore) -> None:
-    assert store.list("/home/dev/sample").manifests == (SECOND, FIRST)
+    assert store.list(("/home/dev/sample",)).manifests == (SECOND, FIRST)
     assert store.list().manifests == (OTHER, SECOND, FIRST)
     assert store.list("/nowhere").manifests == ()
 
@@ -66,16 +66,16 @@ def test_references(store: ManifestStore, reference: str, meant: object) -> None
 
 
 def test_references_within_one_repository(store: ManifestStore) -> None:
-    assert store.load("latest", "/home/dev/sample") == SECOND
+    assert store.load("latest", ("/home/dev/sample",)) == SECOND
     assert store.load("77bb") == OTHER
-    error = refusal(store, "77bb", "/home/dev/sample")
+    error = refusal(store, "77bb", ("/home/dev/sample",))
     assert "names no manifest" in str(error)
     assert error.next_step == f"name one of these: {SECOND.id}, {FIRST.id}"
-    assert refusal(store, "latest", "/nowhere").next_step == HOW_TO_GET_ONE
+    assert refusal(store, "latest", ("/nowhere",)).next_step == HOW_TO_GET_ONE
 
 
 def test_a_whole_id_is_found_wherever_it_belongs_to(store: ManifestStore) -> None:
-    assert store.load(OTHER.id, "/home/dev/sample") == OTHER
+    assert store.load(OTHER.id, ("/home/dev/sample",)) == OTHER
 
 
 def test_a_manifest_from_somewhere_else_by_its_path(store: ManifestStore, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_the_latest_of_a_repository_in_a_target(store: ManifestStore) -> None:
 def test_a_damaged_file_hides_no_other(store: ManifestStore, content: bytes, reason: str) -> None:
     file = store.save(SECOND)
     file.write_bytes(content)
-    records = store.list("/home/dev/sample")
+    records = store.list(("/home/dev/sample",))
     assert records.manifests == (FIRST,)
     [damaged] = records.damaged
     assert isinstance(damaged, DamagedFile)
@@ -135,7 +135,7 @@ def test_what_is_no_file_is_damaged_and_what_is_no_record_is_passed_over(store: 
     (folder / "20270101T000000.000Z-000000.json").mkdir()
     (folder / "notes.json").write_text("{}")
     (folder / ".x.new").write_text("half")
-    records = store.list("/home/dev/sample")
+    records = store.list(("/home/dev/sample",))
     assert records.manifests == (SECOND, FIRST)
     assert [damaged.reason for damaged in records.damaged] == ["it is no regular file"]
 

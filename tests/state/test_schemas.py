@@ -34,8 +34,8 @@ def test_each_is_a_schema(name: str) -> None:
 
 def test_written_into_a_directory(tmp_path: Path) -> None:
     files = write(tmp_path / "new")
-    assert [file.name for file in files] == ["manifest-1.schema.json", "result-1.schema.json", "watch-1.schema.json"]
-    assert [file.read_text() for file in files] == [text("manifest"), text("result")]
+    assert [file.name for file in files] == [f"{name}-1.schema.json" for name in sorted(PUBLISHED)]
+    assert [file.read_text() for file in files] == [text(name) for name in sorted(PUBLISHED)]
 
 
 def test_a_manifest_is_valid() -> None:

@@ -1,0 +1,77 @@
+"""``hook install``: the pre-push hook in the directory that git takes hooks from."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from overlaysync.app.hook_script import KEPT, MARK, script
+from overlaysync.app.options import Options
+from overlaysync.errors import UsageError
+from overlaysync.model.result import Result
+from overlaysync.worktree.repository import hooks_directory
+
+NAME = "pre-push"
+
+
+def install(options: Options) -> Result:
+    """Puts the hook in place; a foreign one is kept, and runs first. Raises UsageError."""
+    directory = hooks_directory(options.worktree)
+    place, kept = directory / NAME, directory / f"{NAME}{KEPT}"
+    try:
+        if os.path.lexists(place) and not _is_ours(place):
+            if os.path.lexists(kept):
+                raise UsageError(
+                    f"{place} is a foreign hook, and another one is kept in {kept.name}",
+                    "make them one hook, and remove the kept one",
+                )
+            place.rename(kept)
+        directory.mkdir(parents=True, exist_ok=True)
+        temporary = place.with_name(f".{NAME}.new")
+        temporary.write_text(script(_program()), encoding="utf-8")
+        temporary.chmod(0o755)
+        temporary.replace(place)
+    except OSError as error:
+        raise _unwritable(place, error) from error
+    told = f"installed {place}" + (f"; {kept.name} runs first" if os.path.lexists(kept) else "")
+    return _result("hook install", told, place)
+
+
+def uninstall(options: Options) -> Result:
+    """Takes the hook away, and puts a foreign one back. Raises UsageError."""
+    directory = hooks_directory(options.worktree)
+    place, kept = directory / NAME, directory / f"{NAME}{KEPT}"
+    try:
+        if not os.path.lexists(place) or not _is_ours(place):
+            return _result("hook install", f"{place} is not ours; nothing was changed", place)
+        place.unlink()
+        if os.path.lexists(kept):
+            kept.rename(place)
+    except OSError as error:
+        raise _unwritable(place, error) from error
+    return _result("hook install", f"removed {place}", place)
+
+
+def _is_ours(place: Path) -> bool:
+    try:
+        return MARK in place.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return False  # a link that leads nowhere
+
+
+def _program() -> str:
+    """The command that runs now, by its place; where it has none, by its name."""
+    beside = Path(sys.executable).with_name("overlaysync")
+    return str(beside) if os.access(beside, os.X_OK) else shutil.which("overlaysync") or "overlaysync"
+
+
+def _unwritable(place: Path, error: OSError) -> UsageError:
+    return UsageError(f"{place} cannot be changed: {error.strerror}", "make the directory of hooks writable")
+
+
+def _result(command: str, told: str, place: Path) -> Result:
+    return Result(
+        command=command, outcome="unchanged", exit_code=0, details={"sentence": told, "hook": str(place)}
+    )

@@ -1,0 +1,174 @@
+"""``hook pre-push``: what is about to be pushed must be what ran."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from overlaysync.app.contact import find_root
+from overlaysync.app.options import Options, Stage
+from overlaysync.app.report import problems_of
+from overlaysync.app.store import store
+from overlaysync.app.timing import Stages
+from overlaysync.config.loading import load
+from overlaysync.core import prepush
+from overlaysync.core.prepush import PushedRef
+from overlaysync.errors import OverlaysyncError
+from overlaysync.model.manifest import Manifest
+from overlaysync.model.problem import Problem
+from overlaysync.model.result import Result
+from overlaysync.model.target import UNKNOWN, FileKind
+from overlaysync.model.worktree import ObjectId
+from overlaysync.remote.session import connect
+from overlaysync.state.directories import cache_directory
+from overlaysync.targets.specification import open_target
+from overlaysync.worktree.git import Git
+from overlaysync.worktree.linked import laid_onto
+from overlaysync.worktree.repository import peel, worktrees
+from overlaysync.worktree.worktree import Worktree, open_worktree
+
+ANSWER_SECONDS = 3.0
+"""A target that answers later is not waited for."""
+NAMED = 12
+
+
+class Answer(Struct, frozen=True):
+    """What a target says of an overlay: ``problems``: it holds it no more; ``note``: why it says nothing."""
+
+    problems: tuple[Problem, ...] = ()
+    note: str | None = None
+
+    @property
+    def holds(self) -> bool:
+        return not self.problems and self.note is None
+
+
+def pre_push(options: Options, refs: Sequence[PushedRef], stage: Stage) -> Result:
+    """Compares each pushed commit with every overlay that is recorded of this repository.
+
+    The newest overlay of a distribution always counts; those of other targets do as long as they are there.
+    Raises UsageError, ConfigError, BaselineError.
+    """
+    stages = Stages(stage)
+    mode = load(find_root(options.worktree), options.config).pre_push
+    commits = [ref for ref in refs if ref.commit is not None]
+    if mode == "off" or not commits:
+        return _result((), ["switched off" if mode == "off" else "nothing but deletions"], mode, stages)
+    with open_worktree(options.worktree, cache_directory(), unfinished=True) as worktree:
+        roots = worktrees(worktree.repository.root)
+        manifests = prepush.newest(store(options).list(roots).manifests)
+        if not manifests:
+            return _result((), ["no overlay of this repository is recorded"], mode, stages)
+        problems, notes = _judge(worktree, manifests, commits, stages)
+    return _result(problems, notes, mode, stages)
+
+
+def _judge(
+    worktree: Worktree, manifests: Sequence[Manifest], refs: Sequence[PushedRef], stage: Stage
+) -> tuple[list[Problem], list[str]]:
+    problems: list[Problem] = []
+    notes: list[str] = []
+    seen: set[str] = set()
+    for manifest in manifests:
+        stage(f"asking {manifest.target.name}")
+        answer = ask(manifest)
+        newest = manifest.distribution.name not in seen
+        seen.add(manifest.distribution.name)
+        if not newest and not answer.holds:
+            continue
+        problems += answer.problems
+        notes += [answer.note] if answer.note is not None else []
+        stage("comparing commits")
+        for ref in refs:
+            found, told = _compare(worktree, manifest, ref)
+            problems += found
+            notes += told
+    return list(dict.fromkeys(problems)), list(dict.fromkeys(notes))
+
+
+def _compare(worktree: Worktree, manifest: Manifest, ref: PushedRef) -> tuple[list[Problem], list[str]]:
+    image = manifest.baseline.image_commit
+    git = Git(worktree.repository.root)
+    commit = peel(git, ref.commit or "")
+    if commit is None:
+        return [], [f"{ref.local} names no commit, so nothing of it runs"]
+    if image is None or not worktree.has_commit(image):
+        message = f"the image commit {image} of the overlay {manifest.id} is not in this repository"
+        return [Problem("unknown-commit", message, f"git fetch origin {image}")], []
+    tree = laid_onto(git, ObjectId(image), commit)
+    if tree is None:
+        message = (
+            f"{ref.local} does not go onto the image commit {image}, so it cannot have run there as it is"
+        )
+        return [Problem("port-conflict", message, prepush.RUN_IT)], []
+    before, pushed = worktree.tree(image), worktree.objects_below(tree)
+    rebuilds = prepush.rebuilds(before, pushed)
+    named = ", ".join([*rebuilds[:NAMED], *(["…"] if len(rebuilds) > NAMED else [])])
+    notes = [f"needs an image rebuild: {named}"] if rebuilds else []
+    return prepush.judge(manifest, before, pushed, ref.local), notes
+
+
+# -- the target ----------------------------------------------------------------------------------------
+
+
+def ask(manifest: Manifest) -> Answer:
+    """Whether the target still holds an overlay; asked in a thread, for one that freezes."""
+    answers: queue.Queue[Answer] = queue.Queue()
+    threading.Thread(target=lambda: answers.put(_ask(manifest)), daemon=True).start()
+    name = f"{manifest.target.kind}:{manifest.target.name}"
+    try:
+        return answers.get(timeout=ANSWER_SECONDS)
+    except queue.Empty:
+        return Answer(note=f"{name} does not answer, so that it still holds the overlay is not known")
+
+
+def _ask(manifest: Manifest) -> Answer:
+    name = f"{manifest.target.kind}:{manifest.target.name}"
+    interpreter = manifest.interpreter.path if manifest.target.kind != "local" else None
+    overlay = {item.destination: item.installed_sha256 for item in manifest.overlay}
+    try:
+        transport = open_target(name, interpreter=interpreter)
+        container = transport.describe().container_id
+        if container != manifest.target.container_id and UNKNOWN not in (
+            container,
+            manifest.target.container_id,
+        ):
+            return Answer((_gone(manifest, f"{name} is another container now"),))
+        with connect(transport) as session:
+            root = manifest.distribution.root
+            text, files = session.glance(root, manifest.distribution.name, list(overlay), "sha1")
+    except OverlaysyncError as error:
+        return Answer(note=f"{name} does not answer ({error.message}); the record alone is compared")
+    different = [
+        path
+        for path, file in files.items()
+        if (file.sha256 if file.kind is not FileKind.MISSING else None) != overlay[path]
+    ]
+    if text is None or different:
+        what = f"other content in {', '.join(different[:3])}" if different else "no record of an overlay"
+        return Answer((_gone(manifest, f"{name} has {what}"),))
+    return Answer()
+
+
+def _gone(manifest: Manifest, message: str) -> Problem:
+    return Problem("overlay-gone", f"{message}; the overlay {manifest.id} was recorded", prepush.RUN_IT)
+
+
+def _result(problems: Sequence[Problem], notes: Sequence[str], mode: str, stages: Stages) -> Result:
+    stops = bool(problems) and mode == "stop"
+    sentences = {
+        (True, True): "not pushed: this is not what ran",
+        (True, False): "this is not what ran; pushed all the same, as configured",
+        (False, False): "nothing stands in the way of the push",
+    }
+    return Result(
+        command="hook pre-push",
+        outcome="refused" if stops else "unchanged",
+        exit_code=1 if stops else 0,
+        problems=problems_of(problems),
+        timings_ms=stages.milliseconds(),
+        details={"notes": list(notes), "sentence": sentences[bool(problems), stops], "mode": mode},
+    )
