@@ -24,9 +24,10 @@ NAMED = 5
 def merge(git: Git, image: ObjectId, state: ObjectId) -> tuple[ObjectId | None, tuple[RepoPath, ...]]:
     """The tree of a state laid onto the image commit, three-way from their merge base; or the conflicts.
 
-    Nothing is written but objects. Raises BaselineError where git is too old, or there is no merge base.
+    Nothing is written but objects, and no program of the repository runs, which git would start to merge or,
+    with ``merge.renormalize``, to read. Raises BaselineError where git is too old, or there is no merge base.
     """
-    answer = git.run(
+    answer = git.with_variables(without_programs(git)).run(
         "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", image, state, expected=(0, 1, 129)
     )
     if answer.status == 129:
@@ -45,7 +46,7 @@ def laid_onto(git: Git, image: ObjectId, commit: ObjectId) -> ObjectId | None:
     base = git.run("merge-base", image, commit, expected=(0, 1)).text.strip()
     if base in ("", image):
         return ObjectId(git.run("rev-parse", f"{commit}^{{tree}}").text.strip())
-    return merge(git.with_variables(without_programs(git)), image, commit)[0]
+    return merge(git, image, commit)[0]
 
 
 def merge_base(git: Git, image: ObjectId, head: ObjectId) -> ObjectId:
@@ -63,9 +64,8 @@ class LinkedWorktree:
     """The linked worktree at ``place``; made when it is first asked for."""
 
     def __init__(self, repository: Git, place: Path) -> None:
-        silenced = without_programs(repository)
-        self._repository, self.place = repository.with_variables(silenced), place
-        self._git = Git(str(place)).with_variables(silenced)
+        self._repository, self.place = repository, place
+        self._git = Git(str(place))
 
     def carry(self, tree: ObjectId, ported: Ported) -> None:
         """Makes its files those of ``tree``, and HEAD and index those of the image commit.
@@ -91,13 +91,17 @@ class LinkedWorktree:
         if not self.place.exists():
             self.place.parent.mkdir(parents=True, exist_ok=True)
             self._repository.run("worktree", "prune")
-            self._repository.run("worktree", "add", "--detach", str(self.place), ported.image_commit)
+            line = ("worktree", "add", "--detach", "--no-checkout", str(self.place), ported.image_commit)
+            self._repository.run(*line)
+            self._silence()
+            self._git.run("read-tree", "--reset", "-u", ported.image_commit)
             private = self._private()
             shutil.copyfile(private / "index", private / INDEX)
             port_record.save(private, ported)
             return private
         try:
             if port_record.load(private := self._private()) is not None:
+                self._silence()
                 return private
         except UsageError:
             pass
@@ -105,6 +109,10 @@ class LinkedWorktree:
             f"{str(self.place)!r} is there, and is no worktree that port made for this repository",
             "name another place: --to DIR",
         )
+
+    def _silence(self) -> None:
+        """Asked of git in the place itself: configuration may be for linked worktrees only (includeIf)."""
+        self._git = self._git.with_variables(without_programs(self._git))
 
     def _private(self) -> Path:
         """Raises UsageError where the place is no worktree of the repository."""
