@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NoReturn
 
 from msgspec import Struct
 
@@ -36,16 +35,23 @@ class Pace(Struct, frozen=True):
     poll: bool = False
 
 
-def watch(options: Options, pace: Pace, tell: Callable[[Moment], None], source: Source | None = None) -> None:
-    """Follows a worktree until it is interrupted. What is wrong at the start is raised; later it is told.
+def watch(
+    options: Options,
+    pace: Pace,
+    tell: Callable[[Moment], None],
+    source: Source | None = None,
+    wakeups: Wakeups | None = None,
+) -> None:
+    """Follows a worktree until it is stopped. What is wrong at the start is raised; later it is told.
 
-    ``source``: is carried onto the image commit at each change, and pushed from there.
+    ``source``: is carried onto the image commit at each change, and pushed from there. ``wakeups``: by which
+    another thread can stop it.
 
     Raises ConfigError, UsageError, TargetError; KeyboardInterrupt where a push was interrupted.
     """
     located = locate(str(options.worktree.absolute()))
     quiet, bound = _settled(pace, load(Path(located.root), options.config).watch)
-    wakeups = Wakeups()
+    wakeups = wakeups or Wakeups()
     with ExitStack() as opened:
         follower = opened.enter_context(Follower(options, located.git_directory, source, tell))
         link = follower.connect()
@@ -78,10 +84,10 @@ def _settled(pace: Pace, configured: WatchConfiguration) -> tuple[float, float]:
     )
 
 
-def _follow(follower: Follower, files: FileEvents, wakeups: Wakeups, quiet: float, bound: float) -> NoReturn:
+def _follow(follower: Follower, files: FileEvents, wakeups: Wakeups, quiet: float, bound: float) -> None:
     since: float | None = None
     rest = 0.0
-    while True:
+    while not wakeups.stopped:
         began = time.monotonic()
         outcome = follower.look(since)
         if files.falls_back():
@@ -98,7 +104,7 @@ def _sleep(
     """Until another look is due. When what it is about began (monotonic); None for a look without cause."""
     while True:
         if wakeups.wait(longest):
-            if rest:
+            if rest and not wakeups.stopped:
                 time.sleep(rest)
             return wakeups.settle(quiet, bound)
         if not follower.is_held_up():

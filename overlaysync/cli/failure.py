@@ -48,7 +48,7 @@ def _named(arguments: Sequence[str]) -> str:
         if word in ("-C", "--worktree"):
             next(words, None)
         elif not word.startswith("-"):
-            following = next(words, "-") if word in ("manifest", "hook") else "-"
+            following = next(words, "-") if word in ("manifest", "hook", "daemon") else "-"
             return word if following.startswith("-") else f"{word} {following}"
     return ""
 

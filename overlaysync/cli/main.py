@@ -19,6 +19,7 @@ COMMANDS = {
     "revert": "put a target's own files back",
     "hook": "refuse to push Python that is not what ran",
     "manifest": "show and compare the records of what was done",
+    "daemon": "watch several worktrees and their targets in the background",
     "doctor": "what is missing on this machine and in a target",
     "completion": "print a shell's completion script",
     "demo": "the whole job on a throw-away package, no container needed",

@@ -13,6 +13,7 @@ class Wakeups:
     """
 
     def __init__(self) -> None:
+        self.stopped = False
         self._condition = threading.Condition()
         self._first: float | None = None
         self._last = 0.0
@@ -24,6 +25,11 @@ class Wakeups:
             if self._first is None:
                 self._first = self._last
             self._condition.notify()
+
+    def stop(self) -> None:
+        """The sleeper shall end; any thread may say so."""
+        self.stopped = True
+        self.wake()
 
     def wait(self, seconds: float | None) -> bool:
         """Sleeps until something happens, or so long; whether something did. Ctrl-C gets through."""
@@ -40,7 +46,9 @@ class Wakeups:
             first = self._first
             if first is None:
                 return None
-            while (left := min(self._last + quiet, first + bound) - time.monotonic()) > 0:
+            while (
+                not self.stopped and (left := min(self._last + quiet, first + bound) - time.monotonic()) > 0
+            ):
                 self._condition.wait(left)
             self._first = None
             return first

@@ -1,0 +1,1 @@
+"""``daemon``: several worktrees and their targets, watched in the background by one process."""
