@@ -58,7 +58,9 @@ for directory, directories, files in os.walk(root):
         status = os.lstat(path)
         if status.st_dev == device:
             stamps[path] = [getattr(status, "st_" + field) for field in (
-                "mode", "uid", "gid", "ino", "nlink", "size", "mtime_ns", "ctime_ns")]
+                "mode", "uid", "gid", "ino", "size", "mtime_ns", "ctime_ns")]
+            if name in files:  # overlayfs counts those of a directory anew once it was read
+                stamps[path].append(status.st_nlink)
     directories[:] = [name for name in directories if os.path.join(directory, name) in stamps]
 print(json.dumps(stamps))
 """
