@@ -28,6 +28,7 @@ from overlaysync.model.target import (
     TargetIdentity,
 )
 from overlaysync.remote.session import AgentSession, connect
+from overlaysync.targets.discovery import candidates
 from overlaysync.targets.specification import open_target
 
 LOCK_SECONDS = 3.0
@@ -46,6 +47,7 @@ class Contact(Struct, frozen=True):
     session: AgentSession
     interpreter: Interpreter
     distribution: Distribution
+    found_by: str | None = None  # why this target, where nobody named it
 
     def open(self, object_format: str) -> Inventory:
         """Locks the install root and takes the inventory (see ``AgentSession.open``).
@@ -91,6 +93,7 @@ class Link(Struct, frozen=True):
     setting: Setting
     session: AgentSession
     interpreter: str | None
+    found_by: str | None  # why this target, where nobody named it
 
 
 @contextmanager
@@ -116,6 +119,7 @@ def find(link: Link) -> Contact:
         session=link.session,
         interpreter=found,
         distribution=_distribution(found),
+        found_by=link.found_by,
     )
 
 
@@ -125,11 +129,9 @@ def link(options: Options, stage: Stage) -> Iterator[Link]:
     configuration = load(find_root(options.worktree), options.config)
     package = select(configuration, options.distribution)
     name = _named(package)
-    specification = options.container or configuration.target
+    specification, found_by = options.container or configuration.target, None
     if specification is None:
-        raise UsageError(
-            "no target is named", "name one: --container NAME (docker ps lists them)", code="no-target"
-        )
+        specification, found_by = _discover(find_root(options.worktree))
     package = on_this_machine(package) if specification.startswith(LOCAL) else package
     interpreter = options.interpreter or package.interpreter
     transport = open_target(specification, interpreter=interpreter, user=options.user or package.user)
@@ -145,9 +147,28 @@ def link(options: Options, stage: Stage) -> Iterator[Link]:
                 setting=setting,
                 session=session,
                 interpreter=interpreter,
+                found_by=found_by,
             )
     finally:
         transport.close()
+
+
+def _discover(root: Path) -> tuple[str, str]:
+    """The container whose labels name the worktree, and why it. Raises UsageError where it is not one."""
+    found = candidates(root)
+    if len(found) == 1:
+        return f"docker:{found[0].name}", found[0].why
+    if found:
+        listing = "; ".join(f"{item.name} ({item.why})" for item in found)
+        raise UsageError(
+            f"no target is named, and several containers belong to this worktree: {listing}",
+            "name one: --container NAME",
+            code="no-target",
+        )
+    idle = "; its dev container is not running" if (root / ".devcontainer").exists() else ""
+    raise UsageError(
+        f"no target is named{idle}", "name one: --container NAME (docker ps lists them)", code="no-target"
+    )
 
 
 def _distribution(interpreter: Interpreter) -> Distribution:

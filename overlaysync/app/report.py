@@ -154,6 +154,7 @@ def about(contact: Contact, inventory: Inventory) -> dict[str, Any]:
     return {
         "distribution": f"{contact.name} {contact.distribution.version}",
         "install_root": inventory.root,
+        "found_by": contact.found_by,
         "python": contact.interpreter.version,
         "user_site": {
             "USER_SITE": contact.interpreter.user_site,

@@ -21,7 +21,11 @@ RISKS = ("binding", "jit", "syntax", "removals", "drift", "environment")
 
 _TARGET_OPTIONS = (
     click.option("--config", metavar="FILE", help="Configuration file (default: the worktree's)."),
-    click.option("--container", metavar="TARGET", help="NAME, docker:NAME or local:PREFIX."),
+    click.option(
+        "--container",
+        metavar="TARGET",
+        help="NAME, docker:NAME, compose:SERVICE or local:PREFIX (default: found).",
+    ),
     click.option("--distribution", metavar="NAME", help="The installed project (default: the repository's)."),
     click.option("--interpreter", metavar="PATH", help="The workload's Python, by its path in the target."),
     click.option("--user", metavar="USER", help="Who writes in the target (default: the target's own user)."),

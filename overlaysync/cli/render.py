@@ -55,7 +55,8 @@ def _place(result: Result, terminal: Terminal) -> None:
     details = result.details
     container = f" ({target.container_id[:12]})" if target.container_id else ""
     python = f"{target.interpreter or ''} {details.get('python', '')}".strip()
-    terminal.line(clean(f"target    {target.kind}:{target.name}{container}"))
+    found = f" · {details['found_by']}" if details.get("found_by") else ""
+    terminal.line(clean(f"target    {target.kind}:{target.name}{container}{found}"))
     parts = [part for part in (details.get("distribution"), python) if part]
     terminal.line(clean(f"package   {' · '.join(parts)}"))
     if details.get("install_root"):

@@ -1,4 +1,4 @@
-"""Target specifications: ``NAME``, ``docker:NAME``, ``local:PREFIX``."""
+"""Target specifications: ``NAME``, ``docker:NAME``, ``compose:SERVICE``, ``local:PREFIX``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from overlaysync.errors import UsageError
 from overlaysync.model.seams import Transport
 
-LATER = ("podman", "compose", "ssh", "k8s", "slurm", "ray")
+LATER = ("podman", "ssh", "k8s", "slurm", "ray")
 """Kinds of the design that this version does not have yet."""
 
 
@@ -25,17 +25,21 @@ def open_target(specification: str, *, interpreter: str | None = None, user: str
     if factory is None or not name:
         raise UsageError(
             f"{specification!r} names no target",
-            "write NAME, docker:NAME or local:PREFIX",
+            "write NAME, docker:NAME, compose:SERVICE or local:PREFIX",
             code="unknown-target",
         )
     return factory(name, interpreter, user)
 
 
 def _factories() -> dict[str, Callable[[str, str | None, str | None], Transport]]:
+    from overlaysync.targets import discovery
     from overlaysync.targets.docker import DockerTransport
     from overlaysync.targets.local import LocalTransport
 
     return {
         "docker": lambda name, interpreter, user: DockerTransport(name, interpreter=interpreter, user=user),
+        "compose": lambda name, interpreter, user: DockerTransport(
+            discovery.service(name), interpreter=interpreter, user=user
+        ),
         "local": lambda prefix, interpreter, user: LocalTransport(prefix, interpreter=interpreter, user=user),
     }

@@ -30,7 +30,7 @@ def test_local_environments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert home.prefix == Path.home() / "venv"
 
 
-@pytest.mark.parametrize("kind", ["podman", "compose", "ssh", "k8s", "slurm", "ray"])
+@pytest.mark.parametrize("kind", ["podman", "ssh", "k8s", "slurm", "ray"])
 def test_kinds_that_come_later_are_named(kind: str) -> None:
     with pytest.raises(UsageError, match=f"kind {kind}: are not supported"):
         open_target(f"{kind}:name")

@@ -1,0 +1,1 @@
+"""Figures as ratios to a floor that is measured in the same run."""
