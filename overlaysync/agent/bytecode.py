@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+from overlaysync.agent.failure import reason
 from overlaysync.agent.tree import Tree, join, split
 
 CACHE = b"__pycache__"
@@ -75,7 +76,7 @@ def drop_prefixed(prefix: bytes, roots: list[bytes], paths: list[bytes]) -> dict
     spellings of the install root. What lies there is nobody's but the interpreter's, and is not kept.
     """
     removed: dict[bytes, dict[bytes, str]] = {}
-    if not os.path.isdir(prefix):
+    if not _is_directory(prefix):
         return removed
     tree = Tree(os.path.realpath(prefix))
     try:
@@ -89,3 +90,14 @@ def drop_prefixed(prefix: bytes, roots: list[bytes], paths: list[bytes]) -> dict
     finally:
         tree.close()
     return removed
+
+
+def _is_directory(prefix: bytes) -> bool:
+    """Raises OSError where that cannot be seen: what lies there might be accepted for an old source."""
+    try:
+        return stat.S_ISDIR(os.stat(prefix).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        told = "bytecode below %s cannot be looked for: %s" % (os.fsdecode(prefix), reason(error))
+        raise OSError(error.errno, told)

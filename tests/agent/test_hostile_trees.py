@@ -392,6 +392,33 @@ def test_another_user_pushes_into_its_own_root(site: Site, tmp_path: Path) -> No
 
 
 @needs_root
+def test_a_prefix_that_another_user_may_not_look_into(site: Site, tmp_path: Path) -> None:
+    """Bytecode of the old source might lie there, for a workload that may."""
+    for directory, _, names in os.walk(site.root):
+        for path in (directory, *(os.path.join(directory, name) for name in names)):
+            os.chown(path, NOBODY, NOBODY)
+    private = tmp_path / "private"
+    (private / "cache").mkdir(parents=True, mode=0o755)
+    before = site.snapshot(times=True)
+    with connect_as_nobody(tmp_path) as session:
+        private.chmod(0o700)
+        site.open(session)
+        edit = site.replace("sample/engine.py", EDITED)
+        session.begin("first", [edit.operation])
+        session.stage(0, [EDITED.encode()])
+        with pytest.raises(ApplyError, match=r"bytecode below \S+/private/cache cannot be looked for"):
+            session.apply([str(private / "cache")])
+        session.roll_back()
+        assert site.snapshot(times=True) == before
+        private.chmod(0o755)
+        session.begin("second", [edit.operation])
+        session.stage(0, [EDITED.encode()])
+        session.apply([str(private / "cache")])
+        session.record('{"id": "second"}')
+    assert (site.root / "sample/engine.py").read_text() == EDITED
+
+
+@needs_root
 @pytest.mark.parametrize("flagged", ["sample/engine.py", "sample"])
 def test_the_immutable_flag(session: AgentSession, site: Site, flagged: str) -> None:
     """D18: EPERM although mode and owner allow it."""
