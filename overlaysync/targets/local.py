@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from overlaysync.errors import NoInterpreterError, OverlaysyncError, TargetError
+from overlaysync.model.seams import Process
 from overlaysync.model.target import Setting, TargetIdentity
 from overlaysync.targets.pipes import ChildProcess
 
@@ -55,7 +56,7 @@ class LocalTransport:
             )
         return found
 
-    def start(self, argv: Sequence[str]) -> ChildProcess:
+    def start(self, argv: Sequence[str]) -> Process:
         try:
             return ChildProcess(argv)
         except TargetError as error:

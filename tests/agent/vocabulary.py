@@ -90,12 +90,11 @@ class Site:
 
     def snapshot(self, *, times: bool = False) -> dict[str, Entry]:
         """All that is below the root; equal trees are equal dictionaries."""
-        found = {}
+        found, top = {}, len(os.fsencode(self.root)) + 1
         for directory, directories, names in os.walk(os.fsencode(self.root)):
             for name in [*directories, *names]:
                 path = os.path.join(directory, name)
-                relative = os.fsdecode(os.path.relpath(path, os.fsencode(self.root)))
-                found[relative] = _entry(path, times)
+                found[os.fsdecode(path[top:])] = _entry(path, times)
         return found
 
     # -- edits, as the planner makes them --------------------------------------------------------------
