@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from overlaysync.model.problem import Problem
@@ -43,17 +43,25 @@ class Place(NamedTuple):
 class Comparison:
     """One look at the files of one repository; the results are its attributes.
 
-    ``prefix`` is where the repository lies in the outermost one, for the cache's keys.
+    ``prefix`` is where the repository lies in the outermost one, for the cache's keys. ``gitlinks``: those of
+    the index.
     """
 
     def __init__(
-        self, folders: Folders, objects: Objects, object_format: str, cache: StatCache, prefix: str
+        self,
+        folders: Folders,
+        objects: Objects,
+        object_format: str,
+        cache: StatCache,
+        prefix: str,
+        gitlinks: Mapping[RepoPath, ObjectId],
     ) -> None:
         self._folders = folders
         self._objects = objects
         self._object_format = object_format
         self._cache = cache
         self._prefix = prefix
+        self._gitlinks = gitlinks
         self.changes: list[Change] = []
         self.mode_only: list[RepoPath] = []
         self.not_checked_out: list[RepoPath] = []
@@ -123,7 +131,10 @@ class Comparison:
             self.changes.append(change)
 
     def _tracked_submodule(self, path: RepoPath, entry: TreeEntry) -> None:
-        """One that is not checked out is an empty directory; other files there are of no known commit."""
+        """One that is not checked out is an empty directory, of which the index tells the commit.
+
+        Other files there are of no known commit.
+        """
         if self._find(RepoPath(f"{path}/.git")) is not None:
             self.submodules.append((path, entry))
             return
@@ -131,7 +142,11 @@ class Comparison:
             names = {item.name for item in entries} - {"__pycache__"}
         if names:
             note = f"gitlink {entry.oid}, not checked out, and files stand in its place"
-            self.changes.append(Change(path, ChangeKind.MODIFIED, head=entry, note=note))
+        elif (staged := self._gitlinks.get(path, entry.oid)) != entry.oid:
+            note = f"gitlink {entry.oid}, not checked out, and {staged} in the index"
+        else:
+            return
+        self.changes.append(Change(path, ChangeKind.MODIFIED, head=entry, note=note))
 
     def _tracked_file(self, path: RepoPath, entry: TreeEntry, place: Place) -> None:
         blob = self._cache.recall(self._prefix + path, place.status) or self._hash(path, place)
@@ -208,7 +223,7 @@ class Comparison:
         if stat.S_ISLNK(mode):
             note = f"is a symbolic link to {decode(os.readlink(place.name, dir_fd=place.folder))!r}"
         elif stat.S_ISDIR(mode):
-            if self._find(RepoPath(f"{path}/.git")) is None:
+            if self._find(RepoPath(f"{path}/.git")) is None and path not in self._gitlinks:
                 return  # a staged file gave way to a directory, whose files are listed themselves
             note = "is a submodule that HEAD does not have"
         self.changes.append(Change(path, ChangeKind.ADDED, note=note))

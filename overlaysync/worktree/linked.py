@@ -13,11 +13,12 @@ from pathlib import Path
 from overlaysync.errors import BaselineError, UsageError
 from overlaysync.model.worktree import ObjectId, Ported, RepoPath
 from overlaysync.worktree import port_record
-from overlaysync.worktree.git import Git
+from overlaysync.worktree.git import Git, encode
 from overlaysync.worktree.listing import records
 from overlaysync.worktree.programs import without_programs
 
 INDEX = "overlaysync-index"
+GITLINK = "160000"
 NAMED = 5
 
 
@@ -83,7 +84,7 @@ class LinkedWorktree:
             carried.run("read-tree", "-m", "-u", last, tree)
             self._git.run("update-ref", "--no-deref", "HEAD", ported.image_commit)
             self._git.run("read-tree", "--reset", ported.image_commit)
-            self._mention_new(ported.image_commit, tree)
+            self._mention(ported.image_commit, tree)
             port_record.save(private, ported)
 
     def _open(self, ported: Ported) -> Path:
@@ -136,11 +137,22 @@ class LinkedWorktree:
                 f"git worktree remove --force {shlex.quote(str(self.place))}",
             )
 
-    def _mention_new(self, image: ObjectId, tree: ObjectId) -> None:
-        """New paths become known to the index, so that no ignore rule hides them."""
-        options = ("-r", "--no-renames", "--diff-filter=A", "--name-only", "-z")
-        added = self._git.run("diff-tree", *options, image, tree).output
+    def _mention(self, image: ObjectId, tree: ObjectId) -> None:
+        """New paths become known to the index, so that no ignore rule hides them; and commits of submodules.
+
+        No submodule is checked out here, so that nothing but the index tells that one was moved.
+        """
+        listed = records(self._git.run("diff-tree", "-r", "--no-renames", "--raw", "-z", image, tree).output)
+        added, gitlinks = [], []
+        for entry, path in zip(listed[::2], listed[1::2], strict=True):
+            _, mode, _, commit, status = entry.split(" ")
+            if mode == GITLINK:
+                gitlinks.append(f"{mode} {commit}\t{path}\0")
+            elif status == "A":
+                added.append(f"{path}\0")
+        if gitlinks:
+            self._git.run("update-index", "-z", "--index-info", given=encode("".join(gitlinks)))
         if added:
             literal = self._git.with_variables({"GIT_LITERAL_PATHSPECS": "1"})
             given = ("--pathspec-from-file=-", "--pathspec-file-nul")
-            literal.run("add", "--intent-to-add", "--force", *given, given=added)
+            literal.run("add", "--intent-to-add", "--force", *given, given=encode("".join(added)))

@@ -13,11 +13,13 @@ from overlaysync.model.worktree import (
     MODE_FILE,
     MODE_LINK,
     MODE_SUBMODULE,
+    ObjectId,
     RepoPath,
     TreeEntry,
 )
 from overlaysync.worktree.git import decode
 
+_GITLINK = "160000 "
 _TREE_ENTRY = re.compile(r"(\d+) [a-z]+ ([0-9a-f]+)\t([^\0]+)\0")
 
 
@@ -31,9 +33,13 @@ def _mode(digits: str) -> int:
 
 
 class Index(Struct, frozen=True):
-    """What the index says besides content: its paths, and the flags that hide edits from git itself."""
+    """What the index says besides content: its paths, and the flags that hide edits from git itself.
+
+    ``gitlinks``: the commits of submodules, which only the index tells where they are not checked out.
+    """
 
     paths: set[RepoPath]
+    gitlinks: dict[RepoPath, ObjectId]
     unmerged: tuple[RepoPath, ...]
     skip_worktree: frozenset[RepoPath]
     assume_unchanged: frozenset[RepoPath]
@@ -51,16 +57,18 @@ def parse_tree(output: bytes) -> dict[RepoPath, TreeEntry]:
 
 
 def parse_index(output: bytes) -> Index:
-    """Paths and flags of ``git ls-files -z -v``: ``<tag> <path>``.
+    """Paths and flags of ``git ls-files -z -v --stage``: ``<tag> <mode> <id> <stage>TAB<path>``.
 
     The tag is ``H`` for a plain entry, ``S`` for skip-worktree and ``M`` for unmerged, and lower-case for
     assume-unchanged (git-ls-files, options -t and -v). An unmerged path comes once for each of its stages.
     """
-    listed = records(output)
-    paths = {RepoPath(record[2:]) for record in listed}
-    flagged = [(record[0], RepoPath(record[2:])) for record in listed if record[0] != "H"]
+    entries = [
+        (entry, RepoPath(path)) for entry, _, path in (item.partition("\t") for item in records(output))
+    ]
+    flagged = [(entry[0], path) for entry, path in entries if entry[0] != "H"]
     return Index(
-        paths,
+        paths={path for _, path in entries},
+        gitlinks={path: ObjectId(entry.split(" ")[2]) for entry, path in entries if entry[2:9] == _GITLINK},
         unmerged=tuple(dict.fromkeys(path for tag, path in flagged if tag in "Mm")),
         skip_worktree=frozenset(path for tag, path in flagged if tag in "Ss"),
         assume_unchanged=frozenset(path for tag, path in flagged if tag.islower()),

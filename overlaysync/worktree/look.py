@@ -56,13 +56,13 @@ def look(subject: Subject) -> Look:
     """
     git = subject.git
     # git walks the directories while Python compares.
-    entries = git.begin("ls-files", "-v", "-z")
+    entries = git.begin("ls-files", "-v", "--stage", "-z")
     pending = git.begin("ls-files", "--others", "--exclude-standard", "-z")
     tree = read_tree(git, subject.commit)
     index = parse_index(entries.answer().output)
     with Folders(git.directory) as folders:
         comparison = Comparison(
-            folders, subject.objects, subject.object_format, subject.cache, subject.prefix
+            folders, subject.objects, subject.object_format, subject.cache, subject.prefix, index.gitlinks
         )
         comparison.tracked(tree, index.skip_worktree)
         others = pending.answer()

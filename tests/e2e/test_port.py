@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -217,3 +218,40 @@ def test_a_watch_follows_the_development(moved: LocalScenario) -> None:
         assert [item["source"] for item in moment["result"]["operations"]] == [ENGINE]
         assert moved.answer() == "generation 4: 2.0"
         assert {item["event"] for item in watcher.seen} <= {"watching", "applied", "unchanged"}
+
+
+@pytest.mark.parametrize("change", ["moved", "added", "removed"])
+def test_a_submodule_of_the_branch_is_not_lost(local: LocalScenario, tmp_path: Path, change: str) -> None:
+    """It is checked out in no linked worktree, and a push from there needs a rebuild all the same."""
+    library = Repository(tmp_path / "library")
+    library.write("kernel.cu", "1\n")
+    library.commit()
+    project = local.project
+    if change != "added":
+        project.git(
+            "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library.path), "lib"
+        )
+        local.options = ["--image-commit", project.commit("Vendor")]
+    project.git("switch", "--quiet", "--create", "feature")
+    local.edit_generation()
+    project.commit("Generation")
+    assert local.applied("--port")["operations"]
+    if change == "moved":
+        inner = Repository(project.path / "lib")
+        inner.write("kernel.cu", "2\n")
+        inner.commit()
+    elif change == "removed":
+        project.git("rm", "--quiet", "lib")
+    else:
+        project.git(
+            "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library.path), "lib"
+        )
+    project.commit("Submodule")
+    answer = local.refused("--port")
+    assert (answer["exit_code"], codes(answer)) == (3, ["submodule-change"])
+    assert "lib" in [problem["path"] for problem in answer["problems"]]
+    project.git("revert", "--no-edit", "HEAD")
+    shutil.rmtree(project.path / "lib", ignore_errors=True)
+    if change != "added":
+        (project.path / "lib").mkdir()  # not checked out
+    assert local.push("--port")["outcome"] == "unchanged"

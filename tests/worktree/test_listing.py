@@ -55,9 +55,8 @@ def test_modes_that_git_no_longer_writes() -> None:
 
 @given(any_of.dictionaries(paths, any_of.sampled_from("HShsM")))
 def test_index_flags(entries: dict[bytes, str]) -> None:
-    output = b"".join(
-        b"%s %s\0" % (tag.encode(), path) * (3 if tag == "M" else 1) for path, tag in entries.items()
-    )
+    line = b"%s 100644 " + b"a" * 40 + b" 0\t%s\0"
+    output = b"".join(line % (tag.encode(), path) * (3 if tag == "M" else 1) for path, tag in entries.items())
     index = parse_index(output)
 
     def tagged(tags: str) -> set[str]:

@@ -57,6 +57,20 @@ def test_a_submodule_that_is_not_checked_out(checkout: Repository, vendored: Rep
     assert (changed(see()), refused(see())) == ([], [])
 
 
+def test_a_submodule_that_is_not_checked_out_and_moved_in_the_index(
+    checkout: Repository, vendored: Repository, see: Seen
+) -> None:
+    """No file tells of it, and a commit of it would need a rebuild as any other."""
+    gitlink, other = vendored.head, "f" * 40
+    checkout.git("submodule", "--quiet", "deinit", "--force", "vend")
+    checkout.git("update-index", "--cacheinfo", f"160000,{other},vend")
+    assert only_change(see()).note == f"gitlink {gitlink}, not checked out, and {other} in the index"
+    checkout.git("update-index", "--cacheinfo", f"160000,{gitlink},vend")
+    checkout.git("update-index", "--add", "--cacheinfo", f"160000,{other},another")
+    (checkout.path / "another").mkdir()
+    assert only_change(see()).note == "is a submodule that HEAD does not have"
+
+
 def test_a_submodule_that_gave_way_to_a_file(checkout: Repository, vendored: Repository, see: Seen) -> None:
     checkout.git("submodule", "--quiet", "deinit", "--force", "vend")
     (checkout.path / "vend").rmdir()
