@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 KERNEL_THREAD = 0x00200000  # PF_KTHREAD in the flags field of /proc/PID/stat
 PYTHON = re.compile(rb"(python|pypy)[\d.]*[dtmu]*(-config)?$")  # letters: ABI flags of special builds
+LOADED = (b"/libpython", b"/lib-dynload/", b".cpython-", b".abi3.so")
+"""In the memory of a Python of any name: its library, or extension modules where that is built in."""
 STARTERS = ("runc", "crun", "youki")
 """Runtimes of engines. One that starts something (a health check) hides itself until it becomes that."""
 STARTING = 2.0  # seconds that it is given
@@ -178,7 +180,7 @@ def _is_python(
     """True, False, or None where neither executable nor memory can be seen and nothing else tells."""
     if executable is not None and maps is not None:
         file = executable.replace(b" (deleted)", b"")
-        return bool(PYTHON.match(os.path.basename(file)) or b"/libpython" in maps)
+        return bool(PYTHON.match(os.path.basename(file)) or any(mark in maps for mark in LOADED))
     if PYTHON.match(name) or (command and PYTHON.match(os.path.basename(command[0]))):
         return True
     resolved = _program(command)

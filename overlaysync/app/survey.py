@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from overlaysync.app import package_paths
 from overlaysync.app.contact import Contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.reading import Reading, not_built, read
@@ -82,6 +83,7 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
         if not installation:
             stage("asking what is imported")
             problems += _judge_places(contact, plan, reading.inventory.root)
+            problems += package_paths.judge(plan, reading.snapshot, worktree)
     standing, acknowledged = acknowledge(
         unique(problems), options.acknowledged, remembered(reading.manifest, selection.desired)
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-RISKS = ("binding", "jit", "syntax", "removals", "drift", "environment")
+RISKS = ("binding", "jit", "syntax", "removals", "drift", "environment", "search-path")
 
 _TARGET_OPTIONS = (
     click.option("--config", metavar="FILE", help="Configuration file (default: the worktree's)."),

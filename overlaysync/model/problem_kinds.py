@@ -176,6 +176,13 @@ PROBLEM_KINDS: dict[str, ProblemKind] = {
     "shadowed": ProblemKind(
         5, "shadowed", "The target's import system resolves the module to another file than the destination."
     ),
+    "package-path": ProblemKind(
+        5,
+        "package changes where its modules are found",
+        "The __init__ of a package above the module puts another directory before its own in its __path__, "
+        "which only running it would show.",
+        acknowledge="search-path",
+    ),
     "duplicate-distribution": ProblemKind(
         5,
         "distribution installed more than once",

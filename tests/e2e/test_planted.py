@@ -135,3 +135,38 @@ def test_values_of_options_named_like_secrets_are_not_shown(local: LocalScenario
     assert "S3CRET" not in str(answer)
     assert "--api-key=***" in str(answer)
     local.applied()
+
+
+FRONT = "import os\n\n__path__.insert(0, os.path.join(os.path.dirname(__file__), 'fast'))\n"
+
+
+@pytest.mark.parametrize("when", ["at HEAD", "with the push", "after it"])
+def test_a_package_that_looks_for_its_modules_elsewhere_first(local: LocalScenario, when: str) -> None:
+    """Only running it shows what comes of ``__path__``, so the risk is told, and taken by whoever knows."""
+    project, site = local.project, local.environment.site_packages / "sample_pkg"
+    if when == "at HEAD":
+        project.write("sample_pkg/layers/__init__.py", FRONT)
+        local.options = ["--image-commit", project.commit("Another place first")]
+        (site / "layers/__init__.py").write_text(FRONT)
+        for record in site.parent.glob("sample_pkg-*.dist-info/RECORD"):
+            lines = record.read_text().splitlines()
+            without = [line for line in lines if not line.startswith("sample_pkg/layers/__init__.py,")]
+            record.write_text("\n".join([*without, "sample_pkg/layers/__init__.py,,", ""]))
+    (site / "layers/fast").mkdir()
+    project.edit("layers/norm.py", "/ 8", "/ 4")
+    if when == "after it":
+        local.applied()
+    if when != "at HEAD":
+        project.write("sample_pkg/layers/__init__.py", FRONT)
+    answer = local.refused()
+    assert (answer["exit_code"], codes(answer)) == (5, ["package-path"])
+    assert [problem["path"] for problem in answer["problems"]] == ["sample_pkg/layers/norm.py"]
+    local.applied("--acknowledge", "search-path")
+    assert local.answer() == "generation 1: 2.0"
+    assert local.push()["outcome"] == "unchanged"  # the same content is not asked about again
+    (site / "layers/fast/norm.py").write_text("def normalise(value):\n    return 'elsewhere'\n")
+    assert local.answer() == "generation 1: elsewhere"  # which is the trap
+    if when == "at HEAD":
+        project.edit("engine.py", "GENERATION = 1", "GENERATION = 2")
+        project.git("checkout", "--quiet", "--", "sample_pkg/layers/norm.py")
+        assert local.applied()["operations"]  # nothing below that package
