@@ -1,8 +1,8 @@
 """From a save to its proof in the container, over many saves: ``python -m benchmarks.watch_latency [SAVES]``.
 
-The floor is measured between the saves: one file event noticed, and one round trip on an open agent. Both are of
-the same machine at the same time, so that their ratio is what tells. An engine is needed; the container is made
-from this machine's own Python and removed at the end.
+The floor is measured between the saves: one file event noticed, and one round trip on an open agent. Both are
+of the same machine at the same time, so that their ratio is what tells. An engine is needed; the container is
+made from this machine's own Python and removed at the end.
 """
 
 from __future__ import annotations

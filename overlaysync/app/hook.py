@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 from overlaysync.app.hook_script import KEPT, MARK, script
@@ -29,10 +30,12 @@ def install(options: Options) -> Result:
                 )
             place.rename(kept)
         directory.mkdir(parents=True, exist_ok=True)
-        temporary = place.with_name(f".{NAME}.new")
-        temporary.write_text(script(_program()), encoding="utf-8")
-        temporary.chmod(0o755)
-        temporary.replace(place)
+        # a name that nobody can have put a link at: the directory may be one of the checkout
+        handle, temporary = tempfile.mkstemp(prefix=f".{NAME}.", dir=directory)
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(script(_program()))
+            os.fchmod(handle, 0o755)
+        Path(temporary).replace(place)
     except OSError as error:
         raise _unwritable(place, error) from error
     told = f"installed {place}" + (f"; {kept.name} runs first" if os.path.lexists(kept) else "")

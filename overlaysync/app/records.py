@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -12,6 +13,7 @@ from msgspec import Struct
 from overlaysync import __version__
 from overlaysync.app.contact import Contact
 from overlaysync.app.read_back import ReadBack
+from overlaysync.core.ownership import outside_distribution
 from overlaysync.core.planning import directories_of
 from overlaysync.errors import OverlayDamagedError
 from overlaysync.model.evidence import Baseline
@@ -68,17 +70,23 @@ class Task(Struct, frozen=True):
     last: Manifest | None
 
 
-def read_manifest(inventory: Inventory) -> Manifest | None:
+def read_manifest(contact: Contact, inventory: Inventory) -> Manifest | None:
     """The target's own record of its overlay. Raises OverlayDamagedError."""
     if inventory.manifest is None:
         return None
     try:
-        return decode(inventory.manifest)
+        manifest = decode(inventory.manifest)
+        if manifest.distribution.name != contact.name:
+            raise ManifestDamagedError(f"it tells of {json.dumps(manifest.distribution.name[:80])}")
+        foreign = outside_distribution((*overlay_of(manifest), *manifest.directories), inventory)
+        if foreign is not None:
+            raise ManifestDamagedError(f"{json.dumps(foreign[:80])} is no path of {contact.name}")
     except ManifestDamagedError as error:
         raise OverlayDamagedError(
             f"the overlay's record in the target cannot be used: {error}",
             "use the version of overlaysync that wrote it, or re-create the target from its image",
         ) from error
+    return manifest
 
 
 def overlay_of(manifest: Manifest | None) -> dict[InstalledPath, Placement]:

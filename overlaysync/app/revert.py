@@ -32,7 +32,7 @@ def revert(options: Options, stage: Stage, *, dry_run: bool = False) -> Result:
     with contact(options, stages) as target:
         stages("reading the target")
         inventory = target.open("sha1")
-        manifest = read_manifest(inventory)
+        manifest = read_manifest(target, inventory)
         if manifest is None:
             result = _result(target, inventory, Plan(), None, stages)
             lost = lost_record(options, target, None)

@@ -31,12 +31,16 @@ def last_record(
     return None
 
 
-def adopt(options: Options, manifest: Manifest | None, repository_root: str) -> None:
+def adopt(options: Options, contact: Contact, manifest: Manifest | None, repository_root: str) -> None:
     """Keeps a copy of the target's record where this host lacks it: its writer was cut off, or another host.
 
-    Only one of this worktree: what a target says never decides where a file goes.
+    Only one of this worktree, and of the very target that it was read from: later commands go where records
+    of this host say (``hook pre-push``), so no target may name another one, or an environment of this host.
     """
     if manifest is None or manifest.repository.root != repository_root:
+        return
+    there, here = manifest.target, contact.identity
+    if (there.kind, there.name, there.container_id) != (here.kind, here.name, here.container_id):
         return
     with contextlib.suppress(UsageError):
         records = store(options)

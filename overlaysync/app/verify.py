@@ -28,7 +28,7 @@ def verify(options: Options, stage: Stage) -> Result:
     with contact(options, stages) as target:
         stages("reading the target")
         inventory = target.open("sha1")
-        manifest = read_manifest(inventory)
+        manifest = read_manifest(target, inventory)
         overlay = overlay_of(manifest)
         running = find_workload(target, inventory.root)
         stages("reading back")

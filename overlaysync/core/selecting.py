@@ -8,6 +8,7 @@ import pathspec
 from msgspec import Struct, structs
 
 from overlaysync.core.mapping import Shipped
+from overlaysync.core.ownership import OURS
 from overlaysync.core.patterns import quoted_pattern
 from overlaysync.core.planning import Desired
 from overlaysync.core.shipping import Shipping, ShippingRule, Ships
@@ -106,7 +107,7 @@ class Selector:
     def _overlaid(self, item: ClassifiedChange) -> Selection:
         change = item.change
         path = change.path
-        if any(part.startswith(".overlaysync") for part in path.split("/")):
+        if any(part.startswith(OURS) for part in path.split("/")):
             message = f"{path} has a name that this tool keeps for its own files in the target"
             return Selection(problems=(Problem("unsafe-name", message, "rename it", path),))
         if places := self._shipped.ambiguous(path):

@@ -129,8 +129,17 @@ def _check_forms(value: Any, name: str = "") -> None:
     elif isinstance(value, list | tuple):
         for item in value:
             _check_forms(item, name)
-    elif isinstance(value, str) and name in FORMS and not FORMS[name].fullmatch(value):
+    elif isinstance(value, str) and name in FORMS and not (_is_text(value) and FORMS[name].fullmatch(value)):
         raise ManifestDamagedError(f"{json.dumps(value[:80])} has not the form of {json.dumps(name)}")
+
+
+def _is_text(value: str) -> bool:
+    """Whether it can be a path: bytes that are no UTF-8 are lone surrogates of the lower half (PEP 383)."""
+    try:
+        value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _printable(text: str) -> str:

@@ -8,6 +8,7 @@ system's configuration alike. Of the user's configuration only ``safe.directory`
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import threading
 from collections.abc import Mapping
@@ -172,5 +173,5 @@ def failure(directory: str, command: str, status: int, messages: str) -> Overlay
         )
     return BaselineError(
         f"git {command} ended with exit status {status}: {words}",
-        f"see what 'git -C {directory} {command}' says, mend it, then run this again",
+        f"see what this says, mend it, then run this again: git -C {shlex.quote(directory)} {command}",
     )

@@ -91,9 +91,9 @@ class LinkedWorktree:
         """git's own directory of the worktree; a new one at the image commit where there is none."""
         if not self.place.exists():
             self.place.parent.mkdir(parents=True, exist_ok=True)
-            self._repository.run("worktree", "prune")
-            line = ("worktree", "add", "--detach", "--no-checkout", str(self.place), ported.image_commit)
-            self._repository.run(*line)
+            # by force where our own is registered and gone; nobody else's worktree that is away is forgotten
+            options = ("--force", "--detach", "--no-checkout")
+            self._repository.run("worktree", "add", *options, str(self.place), ported.image_commit)
             self._silence()
             self._git.run("read-tree", "--reset", "-u", ported.image_commit)
             private = self._private()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from msgspec import Struct
 
 from overlaysync.errors import BaselineError, OverlaysyncError
@@ -155,6 +157,6 @@ def _unreadable_submodule(path: RepoPath, error: OverlaysyncError) -> Problem:
     return Problem(
         "unreadable-file",
         f"the submodule {path!r} cannot be compared: {error.message}",
-        error.next_step or f"see what 'git -C {path} status' says",
+        error.next_step or f"see what this says: git -C {shlex.quote(path)} status",
         path,
     )

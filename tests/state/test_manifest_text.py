@@ -102,7 +102,20 @@ def test_fields_of_a_later_minor_version_are_passed_over() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/etc/passwd", "../outside.py", "a/../../b.py", "a//b.py", "a/", "./a.py", "", ".", "..", "a\0b"]
+    "path",
+    [
+        "/etc/passwd",
+        "../outside.py",
+        "a/../../b.py",
+        "a//b.py",
+        "a/",
+        "./a.py",
+        "",
+        ".",
+        "..",
+        "a\0b",
+        "\ud800.py",
+    ],
 )
 @pytest.mark.parametrize(
     "place", [("overlay", 0, "destination"), ("operations", 0, "source"), ("files", 0, "destination")]
