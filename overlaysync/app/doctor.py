@@ -12,6 +12,7 @@ from overlaysync.app import evidence
 from overlaysync.app.contact import contact, find_root
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.reading import find_workload
+from overlaysync.app.records import overlay_of, read_manifest
 from overlaysync.app.report import target_of
 from overlaysync.app.timing import Stages
 from overlaysync.config.loading import load
@@ -132,7 +133,10 @@ def _target(options: Options, stages: Stages) -> tuple[ResultTarget | None, list
             )
             running = workload.judge(find_workload(target, inventory.root))
             checks.extend(Check("workload", item.message, item.next_step) for item in running)
-            problems = modules.judge_installation(target.interpreter, target.distribution, target.name)
+            overlay = overlay_of(read_manifest(target, inventory))
+            problems = modules.judge_installation(
+                target.interpreter, target.distribution, target.name, overlay
+            )
             checks.extend(Check(item.code, item.message, item.next_step) for item in problems)
             places = sorted({file.path for file in inventory.files if file.path.endswith("/__init__.py")})[:1]
             looked = target.session.look(places, object_format="sha1", writable=True)

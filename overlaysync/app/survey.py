@@ -62,7 +62,9 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
     pointed = worktree.pointed(drift.possible_pointers(reading.snapshot.tree, shipped, reading.files))
     baseline = _baseline(reading, shipped, contact, pointed)
     identity_problems = _judge_identity(contact, reading, baseline)
-    installation = modules.judge_installation(contact.interpreter, contact.distribution, contact.name)
+    installation = modules.judge_installation(
+        contact.interpreter, contact.distribution, contact.name, reading.overlay
+    )
     problems = [
         *installation,
         *workload.judge(reading.workload),

@@ -36,7 +36,7 @@ def verify(options: Options, stage: Stage) -> Result:
         proof = read_back(target, inventory, expected)
         findings = [
             *proof.problems,
-            *modules.judge_installation(target.interpreter, target.distribution, target.name),
+            *modules.judge_installation(target.interpreter, target.distribution, target.name, overlay),
             *companions.judge(target.name, target.interpreter, target.identity, manifest),
             *provenance.judge_mounts(inventory),
             *extensions.judge(inventory, target.interpreter),

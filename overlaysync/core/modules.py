@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from overlaysync.model.plan import Placement
 from overlaysync.model.problem import Problem
 from overlaysync.model.target import Distribution, InstalledPath, Interpreter, Resolution
 
@@ -97,8 +98,16 @@ def choose(interpreters: Sequence[Interpreter]) -> list[Interpreter]:
     return list(found.values())
 
 
-def judge_installation(interpreter: Interpreter, distribution: Distribution, name: str) -> list[Problem]:
-    """Whether there is one copy, installed and not linked, and what is imported is of that copy."""
+def judge_installation(
+    interpreter: Interpreter,
+    distribution: Distribution,
+    name: str,
+    overlay: Mapping[InstalledPath, Placement],
+) -> list[Problem]:
+    """Whether there is one copy, installed and not linked, and what is imported is of that copy.
+
+    Top-level names that our own ``overlay`` removed are not looked for.
+    """
     problems = []
     if len(interpreter.distributions) > 1:
         copies = ", ".join(f"{copy.root}/{copy.metadata}" for copy in interpreter.distributions)
@@ -114,7 +123,9 @@ def judge_installation(interpreter: Interpreter, distribution: Distribution, nam
             message += f", and {_no_one_place(distribution)}"
         next_step = "edit the files where the install points to, or install a wheel in the image"
         return [*problems, Problem("editable-install", message, next_step)]
-    judged = (_judge_package(package, place, interpreter) for package in interpreter.packages)
+    removed = {module_name(path) for path, item in overlay.items() if item.installed_sha256 is None}
+    expected = (package for package in interpreter.packages if package.module not in removed)
+    judged = (_judge_package(package, place, interpreter) for package in expected)
     return [*problems, *(problem for problem in judged if problem is not None)]
 
 

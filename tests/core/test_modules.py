@@ -13,7 +13,10 @@ from overlaysync.core.modules import (
     judge_present,
     module_name,
 )
+from overlaysync.model.classified import ChangeClass
+from overlaysync.model.plan import Placement
 from overlaysync.model.target import Distribution, InstalledPath, Interpreter, Resolution
+from overlaysync.model.worktree import RepoPath, Sha256
 
 MODULE, PACKAGE = "/site/pkg/norm.py", "/site/pkg/norm/__init__.py"
 
@@ -111,7 +114,8 @@ OURS = Interpreter(
 
 
 def installation(interpreter: Interpreter) -> list[str]:
-    return [problem.code for problem in judge_installation(interpreter, interpreter.distributions[0], "pkg")]
+    problems = judge_installation(interpreter, interpreter.distributions[0], "pkg", {})
+    return [problem.code for problem in problems]
 
 
 def test_one_copy_whose_packages_are_imported_from_it() -> None:
@@ -145,6 +149,22 @@ def test_other_forms_of_installation_are_named(copies: tuple[Distribution, ...],
 )
 def test_a_package_that_is_imported_from_elsewhere_hides_the_copy(package: Resolution, code: str) -> None:
     assert installation(structs.replace(OURS, packages=(package,))) == [code]
+
+
+def test_a_name_that_the_overlay_removed_is_not_looked_for() -> None:
+    lost = structs.replace(OURS, packages=(*OURS.packages, Resolution("solo")))
+    removed = Placement(
+        source=RepoPath("src/solo.py"),
+        destination=InstalledPath("solo.py"),
+        change_class=ChangeClass.PYTHON,
+        original_sha256=Sha256("a" * 64),
+        installed_sha256=None,
+    )
+    assert installation(lost) == ["not-importable"]
+    overlay = {removed.destination: removed}
+    assert judge_installation(lost, COPY, "pkg", overlay) == []
+    replaced = {removed.destination: structs.replace(removed, installed_sha256=Sha256("b" * 64))}
+    assert [item.code for item in judge_installation(lost, COPY, "pkg", replaced)] == ["not-importable"]
 
 
 def test_interpreters_that_are_the_same_one_count_once() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.scenario import OURS, LocalScenario, Scenario, Stage, Tree, Work, changed, is_ours
+from tests.e2e.scenario import OURS, LocalScenario, Scenario, Stage, Tree, Work, changed, codes, is_ours
 
 ATTENTION, CONFIG, ENGINE, NORM, TINY = (
     f"sample_pkg/{name}"
@@ -151,6 +151,26 @@ def test_in_an_environment_of_this_machine(local: LocalScenario) -> None:
 
 
 @pytest.mark.container
+def test_a_top_level_module_that_was_removed(local: LocalScenario) -> None:
+    """RECORD goes on listing it, and nothing of that name is missed."""
+    site = local.environment.site_packages
+    local.project.write("solo.py", "ALONE = True\n")
+    local.options = ["--image-commit", local.project.commit("A module of its own")]
+    (site / "solo.py").write_text("ALONE = True\n")
+    with next(site.glob("sample_pkg-*.dist-info/RECORD")).open("a") as record:
+        record.write("solo.py,,\n")
+    (local.project.path / "solo.py").unlink()
+    local.applied()
+    assert local.push()["outcome"] == "unchanged"
+    assert local.ask("verify")["exit_code"] == 0
+    local.project.write("sample_pkg/solo.py", "ALONE = False\n")
+    local.applied()
+    assert local.ask("revert")["exit_code"] == 0
+    assert local.python("import solo; print(solo.ALONE)") == "True"
+    (site / "solo.py").unlink()
+    assert "not-importable" in codes(local.refused())
+
+
 def test_head_that_holds_what_was_pushed_by_hand(scenario: Scenario) -> None:
     """The container got the worktree's bytes by other means: there is nothing to write, yet all to prove."""
     scenario.edit_generation()
