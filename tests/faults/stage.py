@@ -214,7 +214,8 @@ class Stage:
         for edit in self.edits:
             path = str(edit.operation.destination)
             changed = site.digest(path) != edit.operation.before
-            expect((f"{path}: " in message) == changed, f"the state of {path!r} is told wrongly: {message}")
+            named = any(f"{before}{path}: " in message for before in (": ", "; "))
+            expect(named == changed, f"the state of {path!r} is told wrongly: {message}")
 
     def works_as_ever(self, site: Site, session: AgentSession, is_new: bool) -> None:
         """The next push and the next revert; ``site`` is open."""
