@@ -56,7 +56,8 @@ def pre_push(options: Options, refs: Sequence[PushedRef], stage: Stage) -> Resul
     mode = load(find_root(options.worktree), options.config).pre_push
     commits = [ref for ref in refs if ref.commit is not None]
     if mode == "off" or not commits:
-        return _result((), ["switched off" if mode == "off" else "nothing but deletions"], mode, stages)
+        why = "switched off" if mode == "off" else "nothing but deletions" if refs else "nothing is pushed"
+        return _result((), [why], mode, stages)
     with open_worktree(options.worktree, cache_directory(), unfinished=True) as worktree:
         roots = worktrees(worktree.repository.root)
         manifests = prepush.newest(store(options).list(roots).manifests)

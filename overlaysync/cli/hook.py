@@ -46,6 +46,8 @@ def pre_push_command(directory: str, /, as_json: bool) -> int:
     from overlaysync.app.prepush import pre_push
     from overlaysync.core.prepush import from_pre_commit, parse
 
-    refs = from_pre_commit(os.environ) if "PRE_COMMIT_TO_REF" in os.environ else parse(sys.stdin.read())
+    refs = from_pre_commit(os.environ)
+    if refs is None:
+        refs = parse(sys.stdin.read())
     options = common.options_of(directory, {})
     return common.give_out(lambda stage: pre_push(options, refs, stage), as_json=as_json)

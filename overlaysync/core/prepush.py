@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from overlaysync.core.path_kind import PathKind, path_kind
+from overlaysync.errors import UsageError
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Placement
 from overlaysync.model.problem import Problem
@@ -30,22 +31,36 @@ class PushedRef(Struct, frozen=True):
 
 
 def parse(text: str) -> list[PushedRef]:
-    """The lines of the hook's standard input; what is no such line is left out."""
-    found = []
-    for line in text.splitlines():
-        words = line.split(" ")
-        if len(words) == 4:
-            local, commit, remote, _ = words
-            found.append(PushedRef(local, None if not commit.strip(NO_COMMIT) else ObjectId(commit), remote))
-    return found
+    """The lines of the hook's standard input. Raises UsageError for what is no such line."""
+    return [_parse_line(line) for line in text.split("\n") if line]
 
 
-def from_pre_commit(variables: Mapping[str, str]) -> list[PushedRef]:
-    """The one ref that the pre-commit framework tells by variables, in place of git's lines."""
-    commit = variables.get("PRE_COMMIT_TO_REF", "")
-    local = variables.get("PRE_COMMIT_LOCAL_BRANCH", commit)
-    remote = variables.get("PRE_COMMIT_REMOTE_BRANCH", local)
-    return [PushedRef(local, ObjectId(commit) if commit.strip(NO_COMMIT) else None, remote)]
+def _parse_line(line: str) -> PushedRef:
+    """The name of what is pushed is as git was given it, and may hold blanks: ``HEAD@{1 day ago}``."""
+    words = line.rsplit(" ", 3)
+    if len(words) != 4:
+        raise UsageError(
+            f"{line[:200]!r} is no line that git gives a pre-push hook",
+            "let git call it: overlaysync hook install",
+        )
+    local, commit, remote, _ = words
+    return PushedRef(local, _named(commit), remote)
+
+
+def from_pre_commit(variables: Mapping[str, str]) -> list[PushedRef] | None:
+    """The one ref that the pre-commit framework tells by variables, in place of git's lines; None without.
+
+    Of a whole history it tells no commit but the local name alone, which leads to it.
+    """
+    local = variables.get("PRE_COMMIT_LOCAL_BRANCH", "")
+    commit = variables.get("PRE_COMMIT_TO_REF") or local
+    if not commit:
+        return None
+    return [PushedRef(local or commit, _named(commit), variables.get("PRE_COMMIT_REMOTE_BRANCH", local))]
+
+
+def _named(commit: str) -> ObjectId | None:
+    return ObjectId(commit) if commit.strip(NO_COMMIT) else None
 
 
 def newest(manifests: Iterable[Manifest]) -> list[Manifest]:

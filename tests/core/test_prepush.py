@@ -1,0 +1,44 @@
+"""What git and the pre-commit framework say of a push: nothing that is pushed may go unseen."""
+
+from __future__ import annotations
+
+import pytest
+
+from overlaysync.core.prepush import PushedRef, from_pre_commit, parse
+from overlaysync.errors import UsageError
+from overlaysync.model.worktree import ObjectId
+
+COMMIT, OTHER, NOTHING = ObjectId("a" * 40), ObjectId("b" * 40), "0" * 40
+REMOTE = "refs/heads/there"
+
+
+@pytest.mark.parametrize(
+    "local", ["refs/heads/here", "HEAD~1", COMMIT, "HEAD@{1 day ago}", ":/Fix  the engine", ""]
+)
+def test_a_line_of_git_by_any_name(local: str) -> None:
+    assert parse(f"{local} {COMMIT} {REMOTE} {OTHER}\n") == [PushedRef(local, COMMIT, REMOTE)]
+
+
+def test_lines_of_git() -> None:
+    text = f"refs/heads/a {COMMIT} refs/heads/a {NOTHING}\n(delete) {NOTHING} refs/heads/b {OTHER}\n"
+    assert [ref.commit for ref in parse(text)] == [COMMIT, None]
+    assert parse("") == parse("\n") == []
+
+
+@pytest.mark.parametrize("text", ["refs/heads/a\n", f"{COMMIT} {REMOTE} {OTHER}\n", "one two three"])
+def test_what_is_no_line_of_git_stops(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse(text)
+
+
+def test_pre_commit_tells_one_ref() -> None:
+    told = {"PRE_COMMIT_TO_REF": COMMIT, "PRE_COMMIT_LOCAL_BRANCH": "here", "PRE_COMMIT_REMOTE_BRANCH": "x"}
+    assert from_pre_commit(told) == [PushedRef("here", COMMIT, "x")]
+    assert from_pre_commit({"PRE_COMMIT_TO_REF": COMMIT}) == [PushedRef(COMMIT, COMMIT, "")]
+    assert from_pre_commit({"PRE_COMMIT_TO_REF": NOTHING}) == [PushedRef(NOTHING, None, "")]
+    assert from_pre_commit({"PRE_COMMIT": "1"}) is None
+
+
+def test_a_whole_history_has_no_commit_in_its_variables() -> None:
+    told = {"PRE_COMMIT_LOCAL_BRANCH": "refs/heads/here", "PRE_COMMIT_REMOTE_BRANCH": REMOTE}
+    assert from_pre_commit(told) == [PushedRef("refs/heads/here", ObjectId("refs/heads/here"), REMOTE)]
