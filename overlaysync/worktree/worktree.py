@@ -80,11 +80,13 @@ class Worktree:
         Raises:
             BaselineError: the index holds unmerged paths, git refuses, or an object is missing.
         """
-        snapshot = self._look()
+        if self._capture is None:
+            return self._look()
         for _ in range(_TRIES):
-            if self._capture is None or self._is_captured(snapshot, self._capture):
-                break
             snapshot = self._look()
+            if self._is_captured(snapshot, self._capture):
+                return snapshot
+        self._capture.clear()  # else a part of it would be of another moment, and unchecked
         return snapshot
 
     def _is_captured(self, snapshot: Snapshot, capture: Capture) -> bool:

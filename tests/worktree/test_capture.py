@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+import threading
 from pathlib import Path
 
 import pytest
@@ -40,3 +43,31 @@ def test_without_it_a_later_change_is_told(repository: Repository) -> None:
         repository.write("b.py", "B = 3\n")
         with pytest.raises(WorktreeChangedError):
             worktree.content(changes[1])
+
+
+def test_nothing_of_an_earlier_moment_stands_for_a_later_one(repository: Repository) -> None:
+    """One file never rests, so that no look is taken whole: then what is given is checked at its digest."""
+    ended = threading.Event()
+
+    def write() -> None:
+        for number in itertools.count():
+            if ended.is_set():
+                return
+            repository.write("b.py", f"B = {number}\n" * 50_000)
+            repository.write("a.py", f"A = {number}\n")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        with open_worktree(repository.path, capture=True) as worktree:
+            for _ in range(5):
+                for change in worktree.snapshot().changes:
+                    try:
+                        given = worktree.content(change)
+                    except WorktreeChangedError:
+                        continue
+                    assert change.content is not None
+                    assert hashlib.sha256(given).hexdigest() == change.content.sha256
+    finally:
+        ended.set()
+        writer.join()
