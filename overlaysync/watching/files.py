@@ -110,7 +110,7 @@ class _Handler(FileSystemEventHandler):
             self._wake()
 
     def _tells(self, path: str) -> bool:
-        if path.startswith(self._git):
+        if path == self._git or path.startswith(self._git + "/"):  # not .gitignore, which stands beside it
             # HEAD, index, index.lock, MERGE_HEAD and the like lie there directly; objects and logs do not
             return path.rpartition("/")[0] == self._git
         return not path.endswith((".pyc", "__pycache__"))

@@ -48,6 +48,8 @@ def test_what_can_change_the_difference_wakes(root: Path, events: FileEvents, wo
     assert wakes(woken, lambda: (root / "package/fresh/deeper").mkdir(parents=True))
     assert wakes(woken, (root / "package/fresh/deeper/new.py").touch)
     assert wakes(woken, (root / "package/other.py").unlink)
+    for name in (".gitignore", ".gitattributes"):
+        assert wakes(woken, (root / name).touch), name
     for name in ("HEAD", "index", "index.lock"):
         assert wakes(woken, (root / ".git" / name).touch), name
 
