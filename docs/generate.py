@@ -127,7 +127,9 @@ def argument_row(argument: click.Argument) -> tuple[str, str]:
     if isinstance(argument.type, click.Choice):
         value = "one of " + ", ".join(f"`{choice}`" for choice in argument.type.choices)
     else:
-        value = "required" if argument.required else f"`{argument.default}` when left out"
+        value = "required" if argument.required else "may be left out"
+        if isinstance(argument.default, str):
+            value = f"`{argument.default}` when left out"
     return f"`{(argument.name or '').upper()}`", value
 
 
