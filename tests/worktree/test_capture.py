@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import threading
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from overlaysync.errors import WorktreeChangedError
-from overlaysync.worktree.worktree import open_worktree
+from overlaysync.model.worktree import RepoPath
+from overlaysync.worktree.capture import Capture
+from overlaysync.worktree.git import Git
+from overlaysync.worktree.worktree import Worktree, open_worktree
 from tests.parts.repositories import Repository
 
 
@@ -45,29 +48,26 @@ def test_without_it_a_later_change_is_told(repository: Repository) -> None:
             worktree.content(changes[1])
 
 
+class Disturbed(Capture):
+    """While the second file is taken, both are written again."""
+
+    def __init__(self, repository: Repository) -> None:
+        super().__init__()
+        self._repository, self._numbers = repository, itertools.count(3)
+
+    def keep(self, path: RepoPath, pieces: Iterable[bytes]) -> None:
+        if path == "b.py":
+            number = next(self._numbers)
+            for name in ("a.py", "b.py"):
+                self._repository.write(name, f"N = {number}\n")
+        super().keep(path, pieces)
+
+
 def test_nothing_of_an_earlier_moment_stands_for_a_later_one(repository: Repository) -> None:
-    """One file never rests, so that no look is taken whole: then what is given is checked at its digest."""
-    ended = threading.Event()
-
-    def write() -> None:
-        for number in itertools.count():
-            if ended.is_set():
-                return
-            repository.write("b.py", f"B = {number}\n" * 50_000)
-            repository.write("a.py", f"A = {number}\n")
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        with open_worktree(repository.path, capture=True) as worktree:
-            for _ in range(5):
-                for change in worktree.snapshot().changes:
-                    try:
-                        given = worktree.content(change)
-                    except WorktreeChangedError:
-                        continue
-                    assert change.content is not None
-                    assert hashlib.sha256(given).hexdigest() == change.content.sha256
-    finally:
-        ended.set()
-        writer.join()
+    """Where no look can be taken whole, a file is given as the last look saw it, or not at all."""
+    with open_worktree(repository.path) as opened:
+        git = Git(opened.repository.root)
+        with Worktree(opened.repository, git, None, Disturbed(repository)) as worktree:
+            first = worktree.snapshot().changes[0]
+            assert first.content is not None
+            assert hashlib.sha256(worktree.content(first)).hexdigest() == first.content.sha256
