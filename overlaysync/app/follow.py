@@ -10,12 +10,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from overlaysync.app.contact import Contact, Link, find, link
+from overlaysync.app.contact import Contact, Link, find, find_root, link
 from overlaysync.app.options import Options, silent
 from overlaysync.app.port import Source, carry_for, onto, result_of_port
 from overlaysync.app.push import push_over
 from overlaysync.app.reading import find_workload
 from overlaysync.app.timing import Stages
+from overlaysync.config.configuration import Configuration
+from overlaysync.config.loading import load
 from overlaysync.errors import (
     AgentBugError,
     AgentLostError,
@@ -70,6 +72,7 @@ class Follower:
         self._options, self._git_directory, self._source = options, git_directory, source
         self._tell = tell
         self._opened = ExitStack()
+        self._configuration: Configuration | None = None
         self._link: Link | None = None
         self._contact: Contact | None = None
         self._said: tuple[object, ...] = ()
@@ -84,7 +87,14 @@ class Follower:
         self._opened.close()
 
     def connect(self) -> Link:
-        """The conversation; a new one where there is none. Raises ConfigError, UsageError, TargetError."""
+        """The conversation; a new one where there is none, or where the configuration was changed meanwhile.
+
+        Raises ConfigError, UsageError, TargetError.
+        """
+        configuration = load(find_root(self._options.worktree), self._options.config)
+        if configuration != self._configuration:
+            self._let_go()
+            self._configuration = configuration
         if self._link is None:
             self._link = self._opened.enter_context(link(self._options, silent))
         return self._link

@@ -90,6 +90,23 @@ def test_a_refusal_is_told_once_and_is_over_by_itself(local: LocalScenario) -> N
         assert local.answer() == "generation 2: 1.0"
 
 
+def test_a_changed_configuration_counts_at_once(local: LocalScenario) -> None:
+    """A refusal names the line to write: writing it must be enough."""
+    local.project.write("sample_pkg/extra.py", "EXTRA = 1\n")
+    package = '[[package]]\ndistribution = "sample-pkg"\n'
+    with watching(local) as watcher:
+        watcher.until("applied")
+        assert "sample_pkg/extra.py" in local.files()
+        local.project.write("overlaysync.toml", f'{package}not-shipped = ["sample_pkg/extra.py"]\n')
+        watcher.until("applied")
+        assert "sample_pkg/extra.py" not in local.files()
+        local.project.write("overlaysync.toml", f'{package}not-shiped = ["sample_pkg/extra.py"]\n')
+        assert "not-shiped" in watcher.until("refused")["message"]
+        local.project.write("overlaysync.toml", package)
+        watcher.until("applied")
+        assert "sample_pkg/extra.py" in local.files()
+
+
 def test_continuous_writing_arrives_within_the_bound(local: LocalScenario) -> None:
     with watching(local, "--bound-ms", "400") as watcher:
         watcher.until("unchanged")
