@@ -13,7 +13,7 @@ from overlaysync.app.options import Options, Stage
 from overlaysync.app.reading import Reading, not_built, read
 from overlaysync.core import companions, drift, editable, extensions, modules, provenance, workload
 from overlaysync.core.acknowledging import acknowledge, remembered, unique
-from overlaysync.core.backends import ships_whole
+from overlaysync.core.backends import excluded, selected, ships_whole
 from overlaysync.core.colliding import judge_letter_case
 from overlaysync.core.evidence import image_commit, judge, judge_overlay
 from overlaysync.core.mapping import Shipped, prove
@@ -115,6 +115,8 @@ def _select(reading: Reading, shipped: Shipped, contact: Contact) -> Selection:
         ships=package.ships,
         not_shipped=package.not_shipped,
         whole=ships_whole(reading.build_files),
+        selection=selected(reading.build_files),
+        excluded=excluded(reading.build_files),
     )
     selector = Selector(snapshot.tree, shipped, rule, reading.inventory.outside, not_built(contact))
     return selector.select(reading.classified, snapshot.problems)

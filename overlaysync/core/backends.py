@@ -10,6 +10,8 @@ from typing import Any
 
 import tomli
 
+from overlaysync.core.setuptools_selection import Selection, selection
+
 _SELECTIONS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "flit_core.buildapi": (),
     "flit.buildapi": (),
@@ -38,7 +40,7 @@ class Whole(str, enum.Enum):
     FILES = "files"
 
 
-BUILD_FILES = ("pyproject.toml", "setup.cfg", "MANIFEST.in")
+BUILD_FILES = ("pyproject.toml", "setup.cfg", "setup.py", "MANIFEST.in")
 """What the answers are read from."""
 
 
@@ -56,6 +58,25 @@ def ships_whole(head: Mapping[str, bytes]) -> Whole:
     if selections is None or any(_at(tables, keys) is not None for keys in selections):
         return Whole.NOTHING
     return Whole.FILES
+
+
+def selected(head: Mapping[str, bytes]) -> Selection:
+    """What HEAD's build selects by name, where it is setuptools'."""
+    backend = _backend(_load(head.get("pyproject.toml")))
+    return selection(head) if backend in (None, "setuptools.build_meta") else Selection()
+
+
+def excluded(head: Mapping[str, bytes]) -> tuple[str, ...]:
+    """Patterns by which HEAD's build leaves files out, of a backend that ships what lies in a package."""
+    tables = _load(head.get("pyproject.toml"))
+    found = (
+        _at(tables, keys)
+        for keys in _SELECTIONS.get(_backend(tables) or "", ())
+        if keys[-1].endswith(("exclude", "excludes"))
+    )
+    entries = (entry for value in found if isinstance(value, list) for entry in value)
+    patterns = (entry.get("path") if isinstance(entry, dict) else entry for entry in entries)
+    return tuple(pattern for pattern in patterns if isinstance(pattern, str))
 
 
 def _ships_tracked_data(tables: Any, head: Mapping[str, bytes]) -> bool:

@@ -10,9 +10,12 @@ from msgspec import Struct
 
 from overlaysync.core.backends import Whole
 from overlaysync.core.mapping import Shipped
+from overlaysync.core.setuptools_selection import Selection
 from overlaysync.core.surroundings import Surroundings, directories_above, extension_of, parent
 from overlaysync.model.target import InstalledPath
 from overlaysync.model.worktree import RepoPath, TreeEntry
+
+EVERYTHING = Selection()
 
 
 class Ships(str, enum.Enum):
@@ -38,6 +41,8 @@ class ShippingRule:
         present: paths in the worktree after the change (to see the ``__init__.py`` of new packages).
         ships, not_shipped: patterns of the configuration, which settle what is unproven.
         whole: what the backend ships of a package without being told.
+        selection: what a build file selects by name.
+        excluded: patterns by which a build leaves files out.
     """
 
     def __init__(
@@ -49,12 +54,17 @@ class ShippingRule:
         ships: Sequence[str] = (),
         not_shipped: Sequence[str] = (),
         whole: Whole = Whole.NOTHING,
+        selection: Selection = EVERYTHING,
+        excluded: Sequence[str] = (),
     ) -> None:
         self._around = Surroundings(tree, shipped)
         self._present = present
         self._forced = pathspec.GitIgnoreSpec.from_lines(ships)
         self._barred = pathspec.GitIgnoreSpec.from_lines(not_shipped)
         self._ships_whole = whole
+        self._selection = selection
+        self._excluded = pathspec.GitIgnoreSpec.from_lines(excluded)
+        self._destinations = [place for places in shipped.destinations.values() for place in places]
 
     def judge(self, path: RepoPath) -> Shipping:
         """Whether a new path would ship."""
@@ -65,6 +75,21 @@ class ShippingRule:
             if destination is None:
                 return Shipping(Ships.UNPROVEN, "no directory above it ships, so its place is unknown")
             return Shipping(Ships.YES, "ships in the configuration", destination)
+        shipping = self._by_head(path)
+        place = shipping.destination
+        if place is not None and any(map(self._excluded.match_file, (path, place))):
+            return Shipping(Ships.UNPROVEN, "a pattern in pyproject.toml by which files are left out fits it")
+        if place is None or self._selection.takes(place) or not self._selection_explains(extension_of(path)):
+            return shipping
+        answer = Ships.UNPROVEN if self._selection.more else Ships.NO
+        return Shipping(answer, f"{place} is not among what the build files select")
+
+    def _selection_explains(self, extension: str) -> bool:
+        """Whether HEAD's files of an extension that ship are what is selected: else it is not all of it."""
+        same = [place for place in self._destinations if extension_of(place) == extension]
+        return all(map(self._selection.takes, same))
+
+    def _by_head(self, path: RepoPath) -> Shipping:
         shipping = self._python(path) if path.endswith(".py") else self._data(path)
         if shipping.ships is Ships.UNPROVEN and (package := self._whole(path)) is not None:
             known = self._around.below(package)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from overlaysync.core.backends import Whole, ships_whole, unread_by_backend
+from overlaysync.core.backends import Whole, excluded, selected, ships_whole, unread_by_backend
 from overlaysync.core.mapping import prove
 from overlaysync.core.shipping import Shipping, ShippingRule, Ships
 from overlaysync.model.target import FileKind, InstalledFile, InstalledPath
@@ -22,6 +22,7 @@ def rule(
     removed: Iterable[str] = (),
     left_out: Iterable[str] = (),
     whole: Whole = Whole.NOTHING,
+    build: str = "",
 ) -> ShippingRule:
     """The rule where all of ``src/`` ships except what a build leaves out; every file has its own content."""
     tree = {
@@ -34,7 +35,15 @@ def rule(
         for path in shipping
     ]
     present = (tree.keys() | set(added)) - set(removed)
-    return ShippingRule(tree, prove(tree, files), present, whole=whole)
+    build_files = {"pyproject.toml": build.encode()}
+    return ShippingRule(
+        tree,
+        prove(tree, files),
+        present,
+        whole=whole,
+        selection=selected(build_files),
+        excluded=excluded(build_files),
+    )
 
 
 def of(shipping: Shipping) -> tuple[Ships, str | None]:
@@ -117,6 +126,44 @@ def test_an_init_that_may_bring_what_did_not_ship() -> None:
     new = RepoPath("src/pkg/plain/__init__.py")
     assert rule(tracked, left_out=["src/pkg/plain/old.py"]).judge(new).ships is Ships.UNPROVEN
     assert rule(tracked).judge(new).ships is Ships.YES
+
+
+def test_a_package_that_a_build_file_does_not_list() -> None:
+    new = RepoPath("src/pkg/new/__init__.py")
+    listed = "[tool.setuptools]\npackages = ['pkg'{}]\n"
+    assert rule(PACKAGE, [new], build=listed.format("")).judge(new).ships is Ships.NO
+    assert rule(PACKAGE, [new], build=listed.format(", 'pkg.new'")).judge(new).ships is Ships.YES
+    by_git = "[build-system]\nrequires = ['setuptools-scm']\n" + listed.format("")
+    assert rule(PACKAGE, [new], build=by_git).judge(new).ships is Ships.UNPROVEN  # as data it may
+
+
+def test_a_list_that_does_not_say_what_ships_at_head_is_not_the_whole_of_it() -> None:
+    new = RepoPath("src/pkg/new.py")
+    other = "[tool.setuptools]\npackages = ['other']\n"
+    assert rule(PACKAGE, build=other).judge(new).ships is Ships.YES
+
+
+def test_data_that_a_build_file_does_not_list() -> None:
+    tracked, new = (*PACKAGE, "src/pkg/one.json"), RepoPath("src/pkg/two.json")
+    listed = "[tool.setuptools]\npackages = ['pkg']\npackage-data = {pkg = ['NAME.json']}\n"
+    assert rule(tracked, build=listed.replace("NAME", "one")).judge(new).ships is Ships.NO
+    assert rule(tracked, build=listed.replace("NAME", "*")).judge(new).ships is Ships.YES
+
+
+@pytest.mark.parametrize(
+    ("backend", "table"),
+    [
+        ("hatchling.build", "[tool.hatch.build.targets.wheel]\nexclude = ['src/pkg/exp*']\n"),
+        ("poetry.core.masonry.api", "[tool.poetry]\nexclude = ['src/pkg/exp*/**']\n"),
+        ("maturin", "[tool.maturin]\nexclude = [{path = 'src/pkg/exp*/**', format = 'wheel'}]\n"),
+        ("uv_build", "[tool.uv.build-backend]\nwheel-exclude = ['exp*']\n"),
+    ],
+)
+def test_what_a_pattern_may_leave_out(backend: str, table: str) -> None:
+    build = f"[build-system]\nbuild-backend = '{backend}'\n{table}"
+    new = [RepoPath(f"src/pkg/{name}/__init__.py") for name in ("exploring", "new")]
+    answers = [rule(PACKAGE, new, build=build).judge(path).ships for path in new]
+    assert answers == [Ships.UNPROVEN, Ships.YES]
 
 
 SUBPACKAGE = (*PACKAGE, "src/pkg/sub/__init__.py", "src/pkg/sub/part.py")
