@@ -11,7 +11,7 @@ from pathlib import Path
 from overlaysync.app.hook_script import KEPT, MARK, script
 from overlaysync.app.options import Options
 from overlaysync.errors import UsageError
-from overlaysync.model.result import Result
+from overlaysync.model.result import Outcome, Result
 from overlaysync.worktree.repository import hooks_directory
 
 NAME = "pre-push"
@@ -22,24 +22,20 @@ def install(options: Options) -> Result:
     directory = hooks_directory(options.worktree)
     place, kept = directory / NAME, directory / f"{NAME}{KEPT}"
     try:
-        if os.path.lexists(place) and not _is_ours(place):
-            if os.path.lexists(kept):
-                raise UsageError(
-                    f"{place} is a foreign hook, and another one is kept in {kept.name}",
-                    "make them one hook, and remove the kept one",
-                )
+        foreign = os.path.lexists(place) and not _is_ours(place)
+        if foreign and os.path.lexists(kept):
+            raise UsageError(
+                f"{place} is a foreign hook, and another one is kept in {kept.name}",
+                "make them one hook, and remove the kept one",
+            )
+        temporary = _write_beside(place, script(_program()))
+        if foreign:  # only now: no trouble before leaves a push without any hook
             place.rename(kept)
-        directory.mkdir(parents=True, exist_ok=True)
-        # a name that nobody can have put a link at: the directory may be one of the checkout
-        handle, temporary = tempfile.mkstemp(prefix=f".{NAME}.", dir=directory)
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(script(_program()))
-            os.fchmod(handle, 0o755)
-        Path(temporary).replace(place)
+        temporary.replace(place)
     except OSError as error:
         raise _unwritable(place, error) from error
     told = f"installed {place}" + (f"; {kept.name} runs first" if os.path.lexists(kept) else "")
-    return _result("hook install", told, place)
+    return _result(told, place)
 
 
 def uninstall(options: Options) -> Result:
@@ -48,13 +44,28 @@ def uninstall(options: Options) -> Result:
     place, kept = directory / NAME, directory / f"{NAME}{KEPT}"
     try:
         if not os.path.lexists(place) or not _is_ours(place):
-            return _result("hook install", f"{place} is not ours; nothing was changed", place)
-        place.unlink()
+            return _result(f"{place} is not ours; nothing was changed", place, outcome="unchanged")
         if os.path.lexists(kept):
-            kept.rename(place)
+            kept.replace(place)
+        else:
+            place.unlink()
     except OSError as error:
         raise _unwritable(place, error) from error
-    return _result("hook install", f"removed {place}", place)
+    return _result(f"removed {place}", place)
+
+
+def _write_beside(place: Path, text: str) -> Path:
+    """An executable file by a name that nobody can have put a link at: the directory may be a checkout's."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+            os.fchmod(handle, 0o755)
+    except BaseException:
+        Path(temporary).unlink()
+        raise
+    return Path(temporary)
 
 
 def _is_ours(place: Path) -> bool:
@@ -74,7 +85,6 @@ def _unwritable(place: Path, error: OSError) -> UsageError:
     return UsageError(f"{place} cannot be changed: {error.strerror}", "make the directory of hooks writable")
 
 
-def _result(command: str, told: str, place: Path) -> Result:
-    return Result(
-        command=command, outcome="unchanged", exit_code=0, details={"sentence": told, "hook": str(place)}
-    )
+def _result(told: str, place: Path, *, outcome: Outcome = "applied") -> Result:
+    details = {"sentence": told, "hook": str(place)}
+    return Result(command="hook install", outcome=outcome, exit_code=0, details=details)

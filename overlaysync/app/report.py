@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import structs
 
@@ -20,6 +20,7 @@ from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Action, Operation, Placement, Plan
 from overlaysync.model.problem import Problem
 from overlaysync.model.result import (
+    Outcome,
     Result,
     ResultBaseline,
     ResultContent,
@@ -29,8 +30,6 @@ from overlaysync.model.result import (
 )
 from overlaysync.model.target import UNKNOWN, InstalledPath, Inventory, Validation
 from overlaysync.model.worktree import MODE_EXECUTABLE, Snapshot
-
-Outcome = Literal["applied", "unchanged", "planned", "refused", "failed"]
 
 
 def target_of(contact: Contact) -> ResultTarget:

@@ -7,11 +7,11 @@ from msgspec import structs
 from overlaysync.app.contact import Contact, contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.read_back import read_back
-from overlaysync.app.report import Outcome, result_of
+from overlaysync.app.report import result_of
 from overlaysync.app.survey import Situation, survey
 from overlaysync.app.timing import Stages
 from overlaysync.app.transact import expected_after
-from overlaysync.model.result import Result
+from overlaysync.model.result import Outcome, Result
 from overlaysync.state.directories import cache_directory
 from overlaysync.worktree.worktree import open_worktree
 

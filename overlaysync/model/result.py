@@ -8,6 +8,8 @@ from msgspec import Struct, field
 
 from overlaysync.model.evidence import Evidence
 
+Outcome = Literal["applied", "unchanged", "planned", "refused", "failed"]
+
 
 class ResultTarget(Struct, frozen=True):
     kind: str
@@ -52,7 +54,7 @@ class Result(Struct, frozen=True):
     """One command's answer. ``details`` holds what only one command has (manifests, checks, a config)."""
 
     command: str
-    outcome: Literal["applied", "unchanged", "planned", "refused", "failed"]
+    outcome: Outcome
     exit_code: int
     target: ResultTarget | None = None
     baseline: ResultBaseline | None = None

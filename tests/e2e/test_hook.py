@@ -215,11 +215,24 @@ def test_a_foreign_hook_is_kept_and_runs_first(local: LocalScenario, tmp_path: P
     assert hook.read_text() == FOREIGN
 
 
+def test_a_full_disk_leaves_a_foreign_hook_in_place(local: LocalScenario) -> None:
+    hook = local.project.path / ".git/hooks/pre-push"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(FOREIGN)
+    limits = 'ulimit -f 0; exec "$@"'  # no file of this process may hold a byte
+    line = [sys.executable, "-m", "overlaysync", "-C", str(local.project.path), "hook", "install"]
+    done = subprocess.run(["sh", "-c", limits, "sh", *line], capture_output=True, text=True, check=False)
+    assert (done.returncode, "cannot be changed" in done.stderr) == (2, True), done.stderr
+    assert hook.read_text() == FOREIGN
+    assert not [path for path in hook.parent.iterdir() if path.name.startswith((".", "pre-push.before"))]
+
+
 @pytest.mark.parametrize("relative", [True, False])
 def test_core_hooks_path(local: LocalScenario, tmp_path: Path, relative: bool) -> None:
     add_remote(local.project, tmp_path)
     local.project.git("config", "core.hooksPath", ".hooks" if relative else str(tmp_path / "shared"))
     answer = local.cli("-C", local.project.path / "sample_pkg", "hook", "install", "--json").json()
+    assert answer["outcome"] == "applied"
     place = (local.project.path / ".hooks" if relative else tmp_path / "shared") / "pre-push"
     assert answer["details"]["hook"] == str(place)
     assert place.stat().st_mode & 0o111
