@@ -56,6 +56,12 @@ AFTER_ERROR: tuple[tuple[type[OverlaysyncError], Event, float | None], ...] = (
 """What an error means here, and after how many seconds another look is worth it without any event."""
 
 
+def after(error: OverlaysyncError) -> tuple[Event, float | None]:
+    """What an error is told as, and after how many seconds another look is worth it; None: not by itself."""
+    found = ((event, again) for kind, event, again in AFTER_ERROR if isinstance(error, kind))
+    return next(found, ("failed", None))
+
+
 class Outcome(Struct, frozen=True):
     """``told``: the look found something new. ``again``: seconds until another look is due; None for long."""
 
@@ -231,7 +237,7 @@ class Follower:
         return before not in (None, container)
 
     def _error(self, error: OverlaysyncError) -> Outcome:
-        event, again = next((event, again) for kind, event, again in AFTER_ERROR if isinstance(error, kind))
+        event, again = after(error)
         if event == "lost":
             self._let_go()
         if isinstance(error, WorktreeChangedError):

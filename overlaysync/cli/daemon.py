@@ -68,10 +68,10 @@ def status_command(as_json: bool) -> int:
         return common.give_out(lambda _stage: status(), as_json=True)
     result, terminal = status(), Terminal()
     with terminal.reader_may_leave():
-        pairs = result.details.get("pairs", [])
-        terminal.rows(
-            [tuple(clean(str(pair[key])) for key in ("name", "event", "message")) for pair in pairs], ""
-        )
+        for pair in result.details.get("pairs", []):
+            terminal.line(clean(f"{pair['name']}  {pair['event']}: {pair['message']}"))
+            if pair["next_step"]:
+                terminal.line(f"  → {clean(pair['next_step'])}")
         terminal.line(clean(result.details["sentence"]))
     return result.exit_code
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import sys
 import time
@@ -64,7 +65,7 @@ def test_a_dead_pair_does_not_stop_another(daemon: Daemon, local: LocalScenario,
     daemon.pairs(pair_of(local), nowhere, (tmp_path / "absent", "local:/nowhere", None))
     answer = daemon("start")
     assert answer["details"]["pid"]
-    until(lambda: daemon.events() == ["unchanged", "lost", "lost"])
+    until(lambda: daemon.events() == ["unchanged", "lost", "refused"])  # the last is no worktree at all
     local.edit_generation()
     until(lambda: daemon.events()[0] == "applied")  # to run the package before that would be a workload
     assert local.answer() == NEW_CODE
@@ -76,6 +77,7 @@ def test_a_dead_pair_does_not_stop_another(daemon: Daemon, local: LocalScenario,
     told = local.cli("daemon", "status").stdout
     assert "applied" in told
     assert "lost" in told
+    assert f"→ {second['next_step']}" in told
     logs = local.cli("daemon", "logs").stdout
     assert logs.count("there is no environment at") == 1  # told once, however often it is tried
     assert "applied: sample_pkg/engine.py" in logs
@@ -111,6 +113,20 @@ def test_there_is_one_daemon_and_its_socket_is_private(daemon: Daemon, local: Lo
     assert (again["exit_code"], str(pid) in again["problems"][0]["message"]) == (9, True)
     assert local.cli("daemon", "run").exit_code == 9
     assert daemon("status")["details"]["pid"] == pid
+
+
+def test_one_that_is_silent_is_not_taken_for_none(daemon: Daemon, local: LocalScenario) -> None:
+    daemon.pairs(pair_of(local))
+    pid = daemon("start")["details"]["pid"]
+    until(lambda: daemon.events() == ["unchanged"])
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        answer = daemon("status")
+        assert (answer["exit_code"], "does not answer" in answer["problems"][0]["message"]) == (2, True)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert daemon("stop")["outcome"] == "applied"
+    assert daemon("stop")["outcome"] == "unchanged"
 
 
 def test_one_that_was_killed_hinders_nothing(daemon: Daemon, local: LocalScenario) -> None:
@@ -176,6 +192,8 @@ def test_a_systemd_unit(daemon: Daemon, isolation: Path) -> None:
     answer = daemon("unit")
     text = Path(answer["details"]["unit"]).read_text()
     assert f"ExecStart={sys.executable} -m overlaysync daemon run" in text
+    text = Path(daemon("unit", "--file", "/a place/100%.toml")["details"]["unit"]).read_text()
+    assert 'run --file "/a place/100%%.toml"\n' in text
 
 
 def test_two_worktrees(daemon: Daemon, cli: CommandLine, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from overlaysync.app.daemon.control import Server, ask
 from overlaysync.app.daemon.pair import Pair
 from overlaysync.config.daemon import daemon_file, load_daemon
 from overlaysync.errors import LockedError, UsageError
-from overlaysync.model.result import Result
+from overlaysync.model.result import Outcome, Result
 
 LOG_BYTES, LOG_FILES = 1 << 20, 3
 START_SECONDS, STOP_SECONDS = 20.0, 60.0
@@ -34,9 +34,8 @@ def run(file: Path | None) -> Result:
     Raises ConfigError, UsageError; LockedError where a daemon runs already.
     """
     configuration = load_daemon(file or daemon_file())
-    lock = FileLock(places.lock_path())
     try:
-        lock.acquire(timeout=0)
+        lock = FileLock(places.lock_path()).acquire(timeout=0)
     except Timeout as error:
         raise LockedError("a daemon runs already", "see it: overlaysync daemon status") from error
     with lock:
@@ -86,7 +85,7 @@ def start(file: Path | None) -> Result:
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and process.poll() is None:
         if (answer := ask(places.socket_path(), "status")) is not None:
-            return _result("daemon start", f"started: pid {answer['pid']}", **answer)
+            return _result("daemon start", f"started: pid {answer['pid']}", outcome="applied", **answer)
         time.sleep(0.05)
     process.kill()
     raise UsageError("the daemon did not start", "see why: overlaysync daemon run")
@@ -94,21 +93,27 @@ def start(file: Path | None) -> Result:
 
 def stop() -> Result:
     """Ends the daemon, and waits until it is gone: what was under way is finished or rolled back."""
-    answer = ask(places.socket_path(), "stop")
+    answer, until = ask(places.socket_path(), "stop"), time.monotonic() + STOP_SECONDS
+    # silence proves nothing: one that ends answers no more, and its pairs may still be at work
+    while _runs(seconds=0.5):
+        answer = ask(places.socket_path(), "stop") or answer
+        if time.monotonic() > until:
+            pid = answer["pid"] if answer is not None else None
+            raise (
+                _silent()
+                if pid is None
+                else UsageError(f"the daemon (pid {pid}) does not end", f"end it: kill {pid}")
+            )
     if answer is None:
         return _result("daemon stop", "no daemon runs")
-    try:
-        with FileLock(places.lock_path()).acquire(timeout=STOP_SECONDS):
-            return _result("daemon stop", f"stopped: pid {answer['pid']}")
-    except Timeout as error:
-        raise UsageError(
-            f"the daemon (pid {answer['pid']}) does not end", f"end it: kill {answer['pid']}"
-        ) from error
+    return _result("daemon stop", f"stopped: pid {answer['pid']}", outcome="applied")
 
 
 def status() -> Result:
-    """What each pair does now; exit code 1 where no daemon runs."""
+    """What each pair does now; exit code 1 where no daemon runs. Raises UsageError where it is silent."""
     answer = ask(places.socket_path(), "status")
+    if answer is None and _runs():
+        raise _silent()
     if answer is None:
         return _result("daemon status", "no daemon runs; start it: overlaysync daemon start", exit_code=1)
     return _result("daemon status", f"pid {answer['pid']}, {len(answer['pairs'])} pairs", **answer)
@@ -127,15 +132,35 @@ def unit(file: Path | None) -> Result:
     """Writes a systemd user unit, and says how to enable it. Raises UsageError where it cannot be written."""
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     place = home / "systemd" / "user" / "overlaysync.service"
-    given = f" --file {file.absolute()}" if file is not None else ""
-    text = UNIT.format(python=sys.executable, given=given)
+    words = [sys.executable, "-m", "overlaysync", "daemon", "run"]
+    words += ["--file", str(file.absolute())] if file is not None else []
+    text = UNIT.format(command=" ".join(map(_quoted, words)))
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{place} cannot be written: {error.strerror}", "make it writable") from error
     return _result(
-        "daemon unit", f"wrote {place}; systemctl --user enable --now overlaysync", unit=str(place)
+        "daemon unit",
+        f"wrote {place}; systemctl --user enable --now overlaysync",
+        outcome="applied",
+        unit=str(place),
+    )
+
+
+def _runs(seconds: float = 0) -> bool:
+    """Whether a daemon holds the lock, and does so for some time."""
+    try:
+        with FileLock(places.lock_path()).acquire(timeout=seconds):
+            return False
+    except Timeout:
+        return True
+
+
+def _silent() -> UsageError:
+    return UsageError(
+        "a daemon runs, and does not answer: it begins, ends, or is frozen",
+        "ask again in a moment, or end it by its process id: pgrep -fa 'overlaysync daemon run'",
     )
 
 
@@ -144,13 +169,19 @@ UNIT = """\
 Description=overlaysync: worktrees and the containers that follow them
 
 [Service]
-ExecStart={python} -m overlaysync daemon run{given}
+ExecStart={command}
 KillSignal=SIGINT
 Restart=on-failure
 
 [Install]
 WantedBy=default.target
 """
+
+
+def _quoted(word: str) -> str:
+    """One word of a unit's command line, where blanks, backslashes, ``%`` and ``$`` mean something."""
+    text = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return f'"{text}"' if " " in text or text != word else text
 
 
 def _log() -> logging.Logger:
@@ -178,10 +209,12 @@ def _end(pairs: list[Pair], log: logging.Logger) -> None:
     log.info("ended" + (f"; not in time: {', '.join(late)}" if late else ""))
 
 
-def _result(command: str, sentence: str, *, exit_code: int = 0, **details: Any) -> Result:
+def _result(
+    command: str, sentence: str, *, exit_code: int = 0, outcome: Outcome = "unchanged", **details: Any
+) -> Result:
     return Result(
         command=command,
-        outcome="unchanged",
+        outcome=outcome,
         exit_code=exit_code,
         details={"sentence": sentence, **details},
     )

@@ -9,12 +9,13 @@ from datetime import datetime, timezone
 
 from msgspec import Struct
 
+from overlaysync.app.follow import after
 from overlaysync.app.options import Options
 from overlaysync.app.port import Source
 from overlaysync.app.watch import Pace, watch
 from overlaysync.config.daemon import PairConfiguration
 from overlaysync.errors import OverlaysyncError
-from overlaysync.model.moment import Moment
+from overlaysync.model.moment import Event, Moment
 from overlaysync.watching.wakeups import Wakeups
 
 AGAIN_SECONDS = 5.0
@@ -70,7 +71,7 @@ class Pair:
             try:
                 watch(options, Pace(), self._note, Source() if given.port else None, self._wakeups)
             except OverlaysyncError as error:
-                self._trouble("lost", error.message, error.next_step)
+                self._trouble(after(error)[0], error.message, error.next_step)
             except Exception as error:  # a bug of ours ends this look, not the daemon
                 self._trouble("failed", f"a bug of overlaysync: {type(error).__name__}: {error}", None)
             self._pause()
@@ -98,12 +99,8 @@ class Pair:
         step = f" → {moment.next_step}" if moment.next_step else ""
         self._tell(self.state.name, f"{moment.event}: {moment.message.removeprefix('applied: ')}{step}")
 
-    def _trouble(self, event: str, message: str, next_step: str | None) -> None:
+    def _trouble(self, event: Event, message: str, next_step: str | None) -> None:
         if (event, message) == (self.state.event, self.state.message):
             return  # told once
         now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-        self._note(
-            Moment(
-                event="lost" if event == "lost" else "failed", time=now, message=message, next_step=next_step
-            )
-        )
+        self._note(Moment(event=event, time=now, message=message, next_step=next_step))
