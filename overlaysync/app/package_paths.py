@@ -19,12 +19,9 @@ def judge(plan: Plan, snapshot: Snapshot, worktree: Worktree) -> list[Problem]:
     sources = _Sources(snapshot, worktree)
     problems = []
     for item in plan.overlay:
-        changing = [path for path in _above(item) if sources.may_come_first(path)]
-        if item.installed_sha256 is not None and changing:
-            message = (
-                f"{changing[0]} puts something before the package's own directory in its __path__ when it "
-                f"runs, so that another file may be imported in place of {item.destination}"
-            )
+        told = [sentence for path in _above(item) if (sentence := sources.judge(path)) is not None]
+        if item.installed_sha256 is not None and told:
+            message = f"{told[0]}, so that another file may be imported in place of {item.destination}"
             next_step = "see that none is there of this name, then say so: --acknowledge search-path"
             problems.append(Problem("package-path", message, next_step, item.source))
     return problems
@@ -46,18 +43,29 @@ class _Sources:
     def __init__(self, snapshot: Snapshot, worktree: Worktree) -> None:
         self._tree, self._worktree = snapshot.tree, worktree
         self._changes = {change.path: change for change in snapshot.changes}
-        self._judged: dict[RepoPath, bool] = {}
+        self._judged: dict[RepoPath, str | None] = {}
 
-    def may_come_first(self, path: RepoPath) -> bool:
+    def judge(self, path: RepoPath) -> str | None:
+        """What an ``__init__`` does to the search path, or that this is not known; None: nothing."""
         if path not in self._judged:
-            self._judged[path] = may_come_first(self._source(path))
+            self._judged[path] = self._sentence(path)
         return self._judged[path]
 
-    def _source(self, path: RepoPath) -> bytes:
+    def _sentence(self, path: RepoPath) -> str | None:
+        source = self._source(path)
+        does = "puts something before the package's own directory in its __path__ when it runs"
+        if source is None:
+            return (
+                f"{path} cannot be read here (a partial clone lacks its content), and may be one that {does}"
+            )
+        return f"{path} {does}" if may_come_first(source) else None
+
+    def _source(self, path: RepoPath) -> bytes | None:
+        """None: it is not known."""
         change, entry = self._changes.get(path), self._tree.get(path)
         try:
             if change is not None:
                 return self._worktree.content(change) if change.content is not None else b""
             return self._worktree.blob(entry.oid) if entry is not None and entry.is_file else b""
         except (BaselineError, WorktreeChangedError):
-            return b""  # not in a partial clone, or told as a file that does not rest
+            return None

@@ -25,7 +25,7 @@ def may_come_first(source: bytes) -> bool:
             warnings.simplefilter("ignore")
             tree = ast.parse(source)
     except PARSER_FAILURES:
-        return False  # it is told as a syntax error
+        return True  # of a newer Python than ours, or no Python at all: what it does is not known
     return any(_changes_front(node) for node in ast.walk(tree))
 
 

@@ -25,6 +25,7 @@ from overlaysync.core.package_path import may_come_first
         "globals()['__path__'] = ['elsewhere']",
         "import sys\nsys.modules[__name__].__path__.insert(0, 'elsewhere')",
         "import sys\nsys.modules[__name__].__path__ = ['elsewhere']",
+        "__path__ = (",
         "import sys\nsetattr(sys.modules[__name__], '__path__', ['elsewhere'])",
     ],
 )
@@ -48,7 +49,6 @@ def test_another_directory_may_come_first(source: str) -> None:
         "first = __path__[0]",
         "other.__path__ = []",
         "text = '__path__.insert(0, 1)'",
-        "__path__ = (",
     ],
 )
 def test_its_own_directory_stays_the_first(source: str) -> None:

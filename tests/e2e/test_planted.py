@@ -170,3 +170,17 @@ def test_a_package_that_looks_for_its_modules_elsewhere_first(local: LocalScenar
         project.edit("engine.py", "GENERATION = 1", "GENERATION = 2")
         project.git("checkout", "--quiet", "--", "sample_pkg/layers/norm.py")
         assert local.applied()["operations"]  # nothing below that package
+
+
+def test_a_package_whose_source_this_clone_lacks_may_be_one(local: LocalScenario) -> None:
+    """As in a partial clone with a sparse checkout: what is not known is not taken for harmless."""
+    project, init = local.project, "sample_pkg/layers/__init__.py"
+    oid = project.git("rev-parse", f"HEAD:{init}")
+    project.git("update-index", "--skip-worktree", init)
+    (project.path / init).unlink()
+    (project.path / ".git/objects" / oid[:2] / oid[2:]).unlink()
+    project.edit("layers/norm.py", "/ 8", "/ 4")
+    answer = local.refused()
+    assert (answer["exit_code"], codes(answer)) == (5, ["package-path"])
+    assert "cannot be read here" in answer["problems"][0]["message"]
+    local.applied("--acknowledge", "search-path")
