@@ -83,8 +83,9 @@ class Installation:
         )
 
     def revert(self) -> str:
-        """The outcome of ``revert``."""
-        return str(self._overlaysync("revert")["outcome"])
+        """The outcome of ``revert``, with what stands in its way."""
+        answer = self._overlaysync("revert")
+        return ": ".join([answer["outcome"], *(problem["message"] for problem in answer["problems"])])
 
     def _overlaysync(self, command: str, *arguments: str) -> Any:
         result = CommandLine(self._directory)(
