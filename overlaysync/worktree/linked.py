@@ -72,15 +72,31 @@ class LinkedWorktree:
         """Makes its files those of ``tree``, and HEAD and index those of the image commit.
 
         Raises:
-            UsageError: the place is not ours.
+            UsageError: the place is not ours, or cannot be written.
             BaselineError: somebody worked in it; nothing is overwritten.
         """
+        try:
+            self._carry(tree, ported)
+        except OSError as error:
+            raise UsageError(
+                f"{str(self.place)!r} cannot be written: {error.strerror}", "name another place: --to DIR"
+            ) from error
+
+    def _carry(self, tree: ObjectId, ported: Ported) -> None:
         private = self._open(ported)
         # knows what was written here, where the worktree's own index knows the image commit's files
         carried = self._git.with_variables({"GIT_INDEX_FILE": str(private / INDEX)})
+        recorded = port_record.load(private)
         self._refuse_edits(carried)
-        last = carried.run("write-tree").text.strip()
-        if last != tree or port_record.load(private) != ported:
+        self._refuse_commits({ported.image_commit, *([recorded.image_commit] if recorded else [])})
+        answer = carried.run("write-tree", expected=(0, 128))
+        if answer.status:
+            raise BaselineError(
+                f"git has forgotten what {str(self.place)!r} carries (git gc takes what no branch holds)",
+                f"remove it, and port again: {self._removal}",
+            )
+        last = answer.text.strip()
+        if last != tree or recorded != ported:
             carried.run("read-tree", "-m", "-u", last, tree)
             self._git.run("update-ref", "--no-deref", "HEAD", ported.image_commit)
             self._git.run("read-tree", "--reset", ported.image_commit)
@@ -108,8 +124,12 @@ class LinkedWorktree:
             pass
         raise UsageError(
             f"{str(self.place)!r} is there, and is no worktree that port made for this repository",
-            "name another place: --to DIR",
+            f"name another place: --to DIR; where it is left of a port that was killed: {self._removal}",
         )
+
+    @property
+    def _removal(self) -> str:
+        return f"git worktree remove --force {shlex.quote(str(self.place))}"
 
     def _silence(self) -> None:
         """Asked of git in the place itself: configuration may be for linked worktrees only (includeIf)."""
@@ -133,8 +153,17 @@ class LinkedWorktree:
             names = ", ".join(map(repr, found[:NAMED])) + (", …" if len(found) > NAMED else "")
             raise BaselineError(
                 f"files were changed in {str(self.place)!r}, which carries another worktree's state: {names}",
-                "move the edits to the development worktree, then remove this one: "
-                f"git worktree remove --force {shlex.quote(str(self.place))}",
+                f"move the edits to the development worktree, then remove this one: {self._removal}",
+            )
+
+    def _refuse_commits(self, known: set[ObjectId]) -> None:
+        """A commit that was made here is on no branch, so nobody would find it again."""
+        head = ObjectId(self._git.run("rev-parse", "HEAD").text.strip())
+        if head not in known:
+            raise BaselineError(
+                f"{str(self.place)!r} is at another commit than port put it: {head}",
+                f"bring it onto your own branch (git cherry-pick {head}), then remove this worktree: "
+                f"{self._removal}",
             )
 
     def _mention(self, image: ObjectId, tree: ObjectId) -> None:

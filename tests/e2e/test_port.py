@@ -147,6 +147,35 @@ def test_edits_in_the_linked_worktree_are_never_overwritten(moved: LocalScenario
     assert port(moved)["outcome"] == "applied"
 
 
+def test_a_commit_in_the_linked_worktree_is_not_lost(moved: LocalScenario) -> None:
+    there = linked(port(moved))
+    there.git("add", "--all")
+    commit = there.commit("Made in the wrong place")
+    moved.edit_generation(3)
+    answer = port(moved)
+    assert (answer["exit_code"], codes(answer)) == (4, ["baseline"])
+    assert commit in answer["problems"][0]["next_step"]
+    assert there.head == commit
+    there.git("reset", "--quiet", "--soft", moved.options[1])
+    assert port(moved)["outcome"] == "applied"
+
+
+def test_what_git_has_forgotten_is_told_with_the_way_out(moved: LocalScenario) -> None:
+    there = linked(port(moved))
+    moved.edit_generation(3)
+    moved.project.git("prune", "--expire=now")
+    answer = port(moved)
+    assert (answer["exit_code"], "git worktree remove" in answer["problems"][0]["next_step"]) == (4, True)
+    moved.project.git("worktree", "remove", "--force", str(there.path))
+    assert port(moved)["outcome"] == "applied"
+
+
+def test_a_place_that_cannot_be_made(moved: LocalScenario, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    answer = port(moved, "--to", str(tmp_path / "file/below/there"))
+    assert (answer["exit_code"], "--to" in answer["problems"][0]["next_step"]) == (2, True)
+
+
 def test_places_that_are_not_ours(moved: LocalScenario, tmp_path: Path) -> None:
     occupied = tmp_path / "occupied"
     occupied.mkdir()
