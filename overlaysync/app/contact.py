@@ -36,8 +36,11 @@ MAXIMUM_INDEX = 4 << 20
 """Bytes of an image index: what registries take (OCI distribution specification)."""
 
 
-class Contact(Struct, frozen=True):
-    """An open conversation with the agent of one target, and what was found there."""
+class Link(Struct, frozen=True):
+    """A conversation with the agent of a target, before anything was looked for there.
+
+    ``named_interpreter``: the one that the command line or the configuration names.
+    """
 
     package: PackageConfiguration
     name: str  # the distribution's name, normalised (PEP 503)
@@ -45,9 +48,15 @@ class Contact(Struct, frozen=True):
     identity: TargetIdentity
     setting: Setting
     session: AgentSession
+    named_interpreter: str | None
+    found_by: str | None  # why this target, where nobody named it
+
+
+class Contact(Link, frozen=True):
+    """An open conversation with the agent of one target, and what was found there."""
+
     interpreter: Interpreter
     distribution: Distribution
-    found_by: str | None = None  # why this target, where nobody named it
 
     def open(self, object_format: str) -> Inventory:
         """Locks the install root and takes the inventory (see ``AgentSession.open``).
@@ -80,22 +89,6 @@ def find_root(directory: Path) -> Path:
     return next((place for place in (start, *start.parents) if (place / ".git").exists()), start)
 
 
-class Link(Struct, frozen=True):
-    """A conversation with the agent of a target, before anything was looked for there.
-
-    ``interpreter``: the one that the command line or the configuration names.
-    """
-
-    package: PackageConfiguration
-    name: str  # the distribution's name, normalised (PEP 503)
-    transport: Transport
-    identity: TargetIdentity
-    setting: Setting
-    session: AgentSession
-    interpreter: str | None
-    found_by: str | None  # why this target, where nobody named it
-
-
 @contextmanager
 def contact(options: Options, stage: Stage) -> Iterator[Contact]:
     """Opens everything, and closes it whatever happens.
@@ -109,18 +102,8 @@ def contact(options: Options, stage: Stage) -> Iterator[Contact]:
 
 def find(link: Link) -> Contact:
     """The interpreter and the distribution, as they are now. Raises TargetError, AgentLostError."""
-    found = _interpreter(link.session, link.name, link.setting, link.interpreter, link.identity)
-    return Contact(
-        package=link.package,
-        name=link.name,
-        transport=link.transport,
-        identity=link.identity,
-        setting=link.setting,
-        session=link.session,
-        interpreter=found,
-        distribution=_distribution(found),
-        found_by=link.found_by,
-    )
+    found = _interpreter(link.session, link.name, link.setting, link.named_interpreter, link.identity)
+    return Contact(**structs.asdict(link), interpreter=found, distribution=_distribution(found))
 
 
 @contextmanager
@@ -146,7 +129,7 @@ def link(options: Options, stage: Stage) -> Iterator[Link]:
                 identity=identity,
                 setting=setting,
                 session=session,
-                interpreter=interpreter,
+                named_interpreter=interpreter,
                 found_by=found_by,
             )
     finally:
