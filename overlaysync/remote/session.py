@@ -152,8 +152,7 @@ class AgentSession:
             "glance", SHORT, root=root, distribution=distribution, paths=paths, object_format=object_format
         )
         manifest: str | None = _typed(answer.get("manifest"), str | None)
-        files: list[InstalledFile] = _typed(answer.get("files"), list[InstalledFile])
-        return manifest, {file.path: file for file in files}
+        return manifest, _files(answer, paths)
 
     def look(
         self,
@@ -167,10 +166,7 @@ class AgentSession:
         answer = self._ask(
             "look", LONG, paths=paths, object_format=object_format, suffixes=suffixes, writable=writable
         )
-        files: list[InstalledFile] = _typed(answer.get("files"), list[InstalledFile])
-        if [file.path for file in files] != list(paths):
-            raise errors.AgentLostError("the target's answer is about other files")
-        return {file.path: file for file in files}
+        return _files(answer, paths)
 
     def read_back(
         self,
@@ -330,6 +326,14 @@ def _typed(value: object, kind: Any) -> Any:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         raise errors.AgentLostError(f"the target's answer is malformed: {error}") from error
+
+
+def _files(answer: dict[str, Any], paths: Sequence[InstalledPath]) -> dict[InstalledPath, InstalledFile]:
+    """The files of an answer, which must be those that were asked for."""
+    files: list[InstalledFile] = _typed(answer.get("files"), list[InstalledFile])
+    if [file.path for file in files] != list(paths):
+        raise errors.AgentLostError("the target's answer is about other files")
+    return {file.path: file for file in files}
 
 
 def _workload(setting: Setting) -> dict[str, Any]:
