@@ -184,7 +184,7 @@ class AgentSession:
         )
         resolutions: list[Resolution] = _typed(answer.get("modules"), list[Resolution])
         unreadable: list[tuple[str, str]] = _typed(answer.get("unreadable"), list[tuple[str, str]])
-        if [row.module for row in resolutions] != list(modules):
+        if [row.module for row in resolutions] != list(modules) or not {*dict(unreadable)} <= {*files}:
             raise errors.AgentLostError("the target's answer is about other modules")
         return resolutions, unreadable
 

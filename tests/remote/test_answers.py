@@ -17,6 +17,7 @@ from overlaysync.remote.session import AgentSession, _typed, connect
 from tests.remote.programs import GREET, ProgramTransport
 
 Answering = Callable[[str], AgentSession]
+Asked = Callable[[AgentSession], object]
 
 FILE = {"path": "a.py", "kind": "file"}
 MODULE = {"module": "a"}
@@ -42,18 +43,24 @@ def look(session: AgentSession) -> object:
     return session.look([InstalledPath("a.py")], object_format="sha1")
 
 
+def glance(session: AgentSession) -> object:
+    return session.glance("/root", "sample", [InstalledPath("a.py")], "sha1")
+
+
 def read_back(session: AgentSession) -> object:
     return session.read_back("python3", Setting(), ["a"], ["b"])
 
 
 def test_answers_that_are_right(answering: Answering) -> None:
-    assert answering(ok({"files": [FILE]})).look([InstalledPath("a.py")], object_format="sha1")
+    for asked in (look, glance):
+        assert asked(answering(ok({"files": [FILE]})))
     resolutions, unreadable = answering(ok({"modules": [MODULE], "unreadable": []})).read_back(
         "python3", Setting(), ["a"], ["b"]
     )
     assert (resolutions[0].module, unreadable) == ("a", [])
 
 
+@pytest.mark.parametrize("asked", [look, glance])
 @pytest.mark.parametrize(
     "value",
     [
@@ -70,10 +77,10 @@ def test_answers_that_are_right(answering: Answering) -> None:
         {"files": ["a.py"]},
     ],
 )
-def test_files_that_were_not_asked_about(answering: Answering, value: object) -> None:
+def test_files_that_were_not_asked_about(answering: Answering, value: object, asked: Asked) -> None:
     """An empty answer would else be taken for a proof."""
     with pytest.raises(errors.AgentLostError, match=r"malformed|about other files"):
-        look(answering(ok(value)))
+        asked(answering(ok(value)))
 
 
 @pytest.mark.parametrize(
@@ -86,6 +93,7 @@ def test_files_that_were_not_asked_about(answering: Answering, value: object) ->
         {"modules": [MODULE]},
         {"modules": [MODULE], "unreadable": [["b"]]},
         {"modules": [MODULE], "unreadable": "b"},
+        {"modules": [MODULE], "unreadable": [["c", "is of no interest"]]},
     ],
 )
 def test_modules_that_were_not_asked_about(answering: Answering, value: object) -> None:
