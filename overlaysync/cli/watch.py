@@ -55,13 +55,17 @@ def command(
     options = common.options_of(directory, given)
     source = Source() if ported else None
     pace = Pace(_seconds(quiet_ms), _seconds(bound_ms), poll)
-    if as_json:
-        watch(options, pace, _print_json, source)
-    elif sys.stdout.isatty():
-        with Screen(Terminal(), bell=bell) as screen:
-            watch(options, pace, screen, source)
-    else:
-        watch(options, pace, Log(Terminal(), bell=bell), source)
+    try:
+        if as_json:
+            watch(options, pace, _print_json, source)
+        elif sys.stdout.isatty():
+            with Screen(Terminal(), bell=bell) as screen:
+                watch(options, pace, screen, source)
+        else:
+            watch(options, pace, Log(Terminal(), bell=bell), source)
+    except BrokenPipeError:  # nobody reads it any more: it ends, as by Ctrl-C
+        with Terminal.reader_may_leave():
+            pass
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -172,3 +173,19 @@ def test_ctrl_c_and_kill_leave_no_agent_and_no_lock(local: LocalScenario) -> Non
             assert watcher.process.wait(timeout=10) == (-9 if end == 9 else 0)
         local.edit_generation(end)
         assert local.push()["outcome"] == "applied"
+
+
+@pytest.mark.parametrize("form", [["--json"], []])
+def test_it_ends_when_nobody_reads_it_any_more(local: LocalScenario, form: list[str]) -> None:
+    """As with ``| head``: that is no bug of anybody, and the target keeps what it has."""
+    line = ["-C", str(local.project.path), "watch", "--container", local.target, *local.options, *form]
+    command = [sys.executable, "-m", "overlaysync", *line]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        for _ in range(2):
+            assert process.stdout.readline()
+        process.stdout.close()
+        local.edit_generation()
+        assert (process.wait(timeout=30), process.stderr.read()) == (0, "")
+    assert local.push()["outcome"] == "unchanged"
