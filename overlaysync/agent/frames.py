@@ -21,6 +21,7 @@ MAGIC = b"OVS1"
 PROTOCOL = 1
 HEADER_LIMIT = 64 * 1024 * 1024
 BODY_LIMIT = 1024 * 1024
+VALUES_LIMIT = 2 * 1000 * 1000  # an empty list of one byte takes 56 of memory; ours name some 100,000 files
 DIGITS_LIMIT = 40  # no number of ours is longer; int() of an endless one takes hours before Python 3.10.7
 PREFIX = struct.Struct(">4sII")
 
@@ -67,6 +68,8 @@ def read(receive: Receive) -> tuple[dict[str, Any], bytes] | None:
     body = _exactly(receive, body_length)
     if len(head) + len(body) < head_length + body_length:
         raise FrameError("the stream ended inside a frame")
+    if head.count(b",") + head.count(b"[") + head.count(b"{") > VALUES_LIMIT:
+        raise FrameError("frame too large: more than %d values" % VALUES_LIMIT)
     try:
         header = json.loads(head.decode("ascii"), parse_int=_number)
     except (ValueError, RecursionError) as error:
@@ -78,14 +81,13 @@ def read(receive: Receive) -> tuple[dict[str, Any], bytes] | None:
 
 def _exactly(receive: Receive, size: int) -> bytes:
     """``size`` bytes, or fewer where the stream ends before."""
-    pieces = []
-    while size:
-        piece = receive(size)
+    content = bytearray()  # a list of pieces would take fifty times their size where each is one byte
+    while len(content) < size:
+        piece = receive(size - len(content))
         if not piece:
             break
-        pieces.append(piece)
-        size -= len(piece)
-    return b"".join(pieces)
+        content += piece
+    return bytes(content)
 
 
 def _number(digits: str) -> int:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from overlaysync.cli.terminal import Terminal
+from overlaysync.cli.terminal import Terminal, json_text
 
 if TYPE_CHECKING:
     from overlaysync.app.options import Options, Stage
@@ -113,7 +112,7 @@ def print_json(result: Result) -> None:
     """The one object of ``--json``; ASCII, so that names which are not UTF-8 survive as escapes."""
     import msgspec
 
-    print(json.dumps(msgspec.to_builtins(result)))
+    print(json_text(msgspec.to_builtins(result)))
 
 
 def give_out(run: Callable[[Stage], Result], *, as_json: bool) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tempfile
@@ -12,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 from overlaysync import __version__
-from overlaysync.cli.terminal import Terminal, clean
+from overlaysync.cli.terminal import Terminal, clean, json_text
 
 BUG, USAGE = 70, 2
 
@@ -74,7 +73,7 @@ def _fail(code: str, message: str, next_step: str | None, exit_code: int, as_jso
     if as_json:
         problem = {"code": code, "path": None, "message": message, "next_step": next_step}
         outcome = "refused" if exit_code in (3, 4, 5, 6) else "failed"
-        print(json.dumps(_document(command, outcome, exit_code, problem)))
+        print(json_text(_document(command, outcome, exit_code, problem)))
     else:
         Terminal().failure(code, clean(message), clean(next_step) if next_step else None, exit_code)
     return exit_code

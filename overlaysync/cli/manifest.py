@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from overlaysync.cli import common
-from overlaysync.cli.terminal import Terminal, clean
+from overlaysync.cli.terminal import Terminal, clean, json_text
 
 if TYPE_CHECKING:
     from overlaysync.model.result import Result
@@ -82,7 +81,7 @@ def _show_list(details: dict[str, Any], terminal: Terminal) -> None:
 
 
 def _show_one(details: dict[str, Any], terminal: Terminal) -> None:
-    terminal.line(json.dumps(details["manifest"], indent=2))
+    terminal.line(json_text(details["manifest"], indent=2))
 
 
 def _show_difference(details: dict[str, Any], terminal: Terminal) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import shutil
@@ -19,11 +20,18 @@ if TYPE_CHECKING:
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 STYLES = {"good": "32", "bad": "31", "warn": "33", "dim": "2", "bold": "1", "path": "36"}
 QUIET_SECONDS = 0.5
+LONGEST = 8000  # characters of one text; a target may have sent 64 MiB
 
 
 def clean(text: str) -> str:
     """Text for a terminal: control characters, direction marks and undecodable bytes are shown as escapes."""
-    return CONTROL.sub(lambda match: repr(match.group())[1:-1], text)
+    shown = text if len(text) <= LONGEST else f"{text[:LONGEST]} … ({len(text)} characters)"
+    return CONTROL.sub(lambda match: repr(match.group())[1:-1], shown)
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """JSON in ASCII without any control character, also that one which JSON does not escape."""
+    return json.dumps(value, indent=indent).replace("\x7f", "\\u007f")
 
 
 def never_fail_to_print() -> None:

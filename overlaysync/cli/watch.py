@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from overlaysync.cli import common
-from overlaysync.cli.terminal import Terminal
+from overlaysync.cli.terminal import Terminal, json_text
 
 if TYPE_CHECKING:
     from overlaysync.model.moment import Moment
@@ -76,4 +75,4 @@ def _seconds(milliseconds: float | None) -> float | None:
 def _print_json(moment: Moment) -> None:
     import msgspec
 
-    print(json.dumps(msgspec.to_builtins(moment)), flush=True)
+    print(json_text(msgspec.to_builtins(moment)), flush=True)

@@ -30,6 +30,7 @@ GREETING_SECONDS = 60.0
 IDLE_SECONDS = 900.0
 PATIENCE_SECONDS = 120.0  # for an interpreter; start-up hooks of large installations can take many
 TOO_OLD = "python-too-old"
+TOLD = 4000  # characters of what the target says is wrong
 SHORT, LONG = 180.0, 900.0  # seconds; the long one for what grows with the size of the distribution
 
 FAILURES: Mapping[str, type[errors.OverlaysyncError]] = {
@@ -50,6 +51,7 @@ NEXT_STEPS: Mapping[str, str] = {
     "stage": "remove the cause in the target, then run the command again",
     "apply": "let what writes there come to rest, then run the command again",
 }
+NOT_OURS = "look at what answers there in place of its Python, or re-create the target: overlaysync doctor"
 ANOTHER_TRY = "run the command again; if it fails the same way, look at the target: overlaysync doctor"
 
 
@@ -185,7 +187,7 @@ class AgentSession:
         resolutions: list[Resolution] = _typed(answer.get("modules"), list[Resolution])
         unreadable: list[tuple[str, str]] = _typed(answer.get("unreadable"), list[tuple[str, str]])
         if [row.module for row in resolutions] != list(modules) or not {*dict(unreadable)} <= {*files}:
-            raise errors.AgentLostError("the target's answer is about other modules")
+            raise errors.AgentLostError("the target's answer is about other modules", NOT_OURS)
         return resolutions, unreadable
 
     # -- writing ---------------------------------------------------------------------------------------
@@ -258,7 +260,9 @@ class AgentSession:
         try:
             frame = self._channel.receive(timeout)
         except frames.FrameError as error:
-            raise errors.AgentLostError(f"the target's answer is not the agent's: {error}") from error
+            raise errors.AgentLostError(
+                f"the target's answer is not the agent's: {error}", NOT_OURS
+            ) from error
         if frame is None:
             reason = self._channel.complaint.splitlines()[-1:] or ["no reason given"]
             raise errors.AgentLostError(
@@ -266,7 +270,7 @@ class AgentSession:
             )
         reply, _ = frame
         if reply.get("id") != self._requests:
-            raise errors.AgentLostError("the target's answer is to another request")
+            raise errors.AgentLostError("the target's answer is to another request", NOT_OURS)
         if "error" in reply:
             raise _failure(reply["error"])
         answer: dict[str, Any] = _typed(reply.get("ok"), dict[str, Any])
@@ -325,14 +329,15 @@ def _typed(value: object, kind: Any) -> Any:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise errors.AgentLostError(f"the target's answer is malformed: {error}") from error
+        message = f"the target's answer is malformed: {str(error)[:TOLD]}"
+        raise errors.AgentLostError(message, NOT_OURS) from error
 
 
 def _files(answer: dict[str, Any], paths: Sequence[InstalledPath]) -> dict[InstalledPath, InstalledFile]:
     """The files of an answer, which must be those that were asked for."""
     files: list[InstalledFile] = _typed(answer.get("files"), list[InstalledFile])
     if [file.path for file in files] != list(paths):
-        raise errors.AgentLostError("the target's answer is about other files")
+        raise errors.AgentLostError("the target's answer is about other files", NOT_OURS)
     return {file.path: file for file in files}
 
 
@@ -347,5 +352,5 @@ def _workload(setting: Setting) -> dict[str, Any]:
 def _failure(report: object) -> errors.OverlaysyncError:
     row: dict[str, str | None] = _typed(report, dict[str, str | None])
     kind, message, path = row.get("kind") or "bug", row.get("message") or "", row.get("path")
-    text = f"{path}: {message}" if path else message
+    text = (f"{path}: {message}" if path else message)[:TOLD]
     return FAILURES.get(kind, errors.AgentBugError)(text, NEXT_STEPS.get(kind, ANOTHER_TRY))
