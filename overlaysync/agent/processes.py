@@ -11,6 +11,7 @@ from overlaysync.agent.frames import to_text
 from overlaysync.agent.inspection import STARTER
 from overlaysync.agent.places import prefix_of
 from overlaysync.agent.request import Request
+from overlaysync.agent.started import first_on_path
 
 TYPE_CHECKING = False  # typing itself takes too long to import
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ def _describe(pid: int, root: bytes | None, boot: int) -> dict[str, Any] | None:
         executable = executable[: -len(DELETED)]  # its file was replaced while it ran
     directory = _link(place + b"cwd")
     launched = _launched_as(command, executable, environment, directory)
+    safe = bool((environment or {}).get(b"PYTHONSAFEPATH"))
+    first = None if command is None or launched is None else first_on_path(command, safe, directory)
     return {
         "pid": pid,
         "uid": _uid(place),
@@ -121,6 +124,7 @@ def _describe(pid: int, root: bytes | None, boot: int) -> dict[str, Any] | None:
         "launched_as": None if launched is None else to_text(launched),
         "prefix": None if launched is None else to_text(prefix_of(launched)),
         "base_prefix": None if launched is None else _base_prefix(launched),
+        "first_on_path": None if first is None else to_text(first),
         "python_path": None if environment is None else _python_path(environment, directory),
         "mapped": [to_text(path) for path in mapped],
     }

@@ -18,6 +18,8 @@ from overlaysync.model.problem import Problem
 from overlaysync.model.result import Result
 from overlaysync.model.target import UNKNOWN, InstalledPath, Inventory
 
+INIT = "__init__.py"
+
 
 def verify(options: Options, stage: Stage) -> Result:
     """Hashes the overlay again, resolves its modules, looks for drift and for stale processes.
@@ -44,6 +46,7 @@ def verify(options: Options, stage: Stage) -> Result:
             *drift.judge_strays(inventory.strays, overlay, target.interpreter.extension_suffixes),
             *drift.as_recorded(inventory.files, overlay),
             *_judge_processes(running, inventory),
+            *_judge_first_places(target, running, inventory.root),
             *lost_record(options, target, manifest),
         ]
         result = _result(target, inventory, manifest, findings, stages)
@@ -85,6 +88,23 @@ def _judge_processes(running: workload.Workload, inventory: Inventory) -> list[P
     if inventory.recorded_at is None:
         return []
     return workload.judge_stale(running, inventory.recorded_at) if running.known else workload.judge(running)
+
+
+def _judge_first_places(target: Contact, running: workload.Workload, root: str) -> list[Problem]:
+    """Whether a running process finds another package of the name before it comes to the install root."""
+    names = [package.module for package in target.interpreter.packages if package.origin is not None]
+    looked: dict[str, bool] = {}
+    problems = []
+    for process in running.processes:
+        for place, name in workload.looked_at_first(process, root, names):
+            found = f"{place}/{name}"
+            if found not in looked:
+                files = (f"{found}/{INIT}", f"{found}.py")
+                looked[found] = any(target.session.read(file) is not None for file in files)
+            if looked[found]:
+                problems.append(workload.judge_first(process, place, name))
+                break
+    return problems
 
 
 def lost_record(options: Options, target: Contact, manifest: Manifest | None) -> list[Problem]:

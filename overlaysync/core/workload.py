@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 
 from msgspec import Struct
@@ -140,6 +140,25 @@ def _since(process: RunningProcess, recorded_at: float) -> str:
     if process.started < recorded_at:
         return "started before the last push"
     return "was forked from a process that started before the last push"
+
+
+def looked_at_first(process: RunningProcess, root: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Where a process looks for top-level names before it comes to the install root: (directory, name)."""
+    for place in (process.first_on_path, *(process.python_path or ())):
+        if place == root:
+            return
+        if place is not None:
+            yield from ((place, name) for name in names)
+
+
+def judge_first(process: RunningProcess, place: str, name: str) -> Problem:
+    """A process that finds another package of the name."""
+    return Problem(
+        code="shadowed",
+        message=f"process {process.pid} finds {name} in {place} first, which is not what was pushed: "
+        f"{describe(process)[:200]}",
+        next_step="start it from elsewhere, or remove what is there",
+    )
 
 
 def _unknown() -> Problem:

@@ -164,6 +164,7 @@ class RunningProcess(Struct, frozen=True):
     launched_as: str | None = None  # path of the interpreter as it was started, before links are resolved
     prefix: str | None = None
     base_prefix: str | None = None  # another environment that it sees too
+    first_on_path: str | None = None  # the directory of its script, or its working directory
     python_path: tuple[str, ...] | None = None
     mapped: tuple[str, ...] = ()  # files below the install root in its memory, or open in it
     loaded: float | None = None  # when its program was started: that of its parent, where it was only forked

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.cases.seen import Case
+from tests.e2e.processes import start
 from tests.e2e.scenario import ANSWER, Scenario, Stage, codes
 from tests.parts.containers import Container
 
@@ -118,3 +119,26 @@ def test_an_environment_on_a_mount(stage: Stage, scenario: Scenario, tmp_path: P
     assert "does not speak for it" in answer["problems"][0]["message"]
     mounted.options = ["--image-commit", mounted.project.head]
     case.control(mounted.applied(), "the same, with the commit of what is installed given")
+
+
+@pytest.mark.case("N01")
+def test_a_running_script_beside_a_source_tree(stage: Stage, case: Case) -> None:
+    """Of a script that was started later, its own directory comes first, wherever the container starts."""
+    scenario = stage.set(prepare=source_tree)
+    scenario.container.exec("mkdir", "-p", "/elsewhere", check=True)
+    for place in ("/repo", "/elsewhere"):
+        scenario.container.write(
+            f"{place}/serve.py", "import time\nopen('/tmp/ready', 'w').close()\ntime.sleep(600)\n"
+        )
+    scenario.edit_generation()
+    scenario.applied()
+    assert scenario.ask("verify")["exit_code"] == 0
+    python = scenario.python("import sys; print(sys.executable)")
+    start(scenario.container, python, "/elsewhere/serve.py")
+    answer = case.control(scenario.ask("verify"), "a script that has no such tree beside it")
+    assert answer["exit_code"] == 0
+    scenario.container.exec("rm", "/tmp/ready", check=True)
+    start(scenario.container, python, "-u", "/repo/serve.py")
+    answer = case.trap(scenario.ask("verify"), "a script beside a source tree, told by verify")
+    assert (answer["exit_code"], codes(answer)) == (1, ["shadowed"])
+    assert "finds sample_pkg in /repo first" in answer["problems"][0]["message"]
