@@ -1,0 +1,1 @@
+"""What dies around the agent: the host's process, the engine's client, the container."""
