@@ -20,8 +20,7 @@ class Options(Struct, frozen=True):
 
     ``image_index``: the index that the image was pulled by, as its registry serves it.
     ``records``: where manifests are kept on the host (default: the user's state directory).
-    ``acknowledged``: names of risk classes (``binding``, ``jit``, ``syntax``, ``removals``,
-    ``drift``, ``environment``).
+    ``acknowledged``: names of risk classes (``ProblemKind.acknowledge``).
     """
 
     worktree: Path

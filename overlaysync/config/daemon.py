@@ -67,4 +67,11 @@ def load_daemon(file: Path) -> DaemonConfiguration:
     places = [(pair.directory, pair.target, pair.distribution) for pair in found.pair]
     if len(set(places)) < len(places):
         raise ConfigError(f"{shown_path(file)} names a pair twice", "remove one of them")
+    named = [(pair.target, pair.distribution) for pair in found.pair if pair.distribution is not None]
+    if len(set(named)) < len(named):
+        raise ConfigError(
+            f"{shown_path(file)} has two worktrees for one distribution of a target, which would push over "
+            "each other without end",
+            "leave one of them out, or name another target",
+        )
     return found

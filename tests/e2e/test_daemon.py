@@ -162,6 +162,11 @@ def test_a_container_that_is_made_anew(daemon: Daemon, scenario: Scenario) -> No
         ('[[pair]]\nworktree = "relative"\ntarget = "x"\n', "no absolute path"),
         ('[[pair]]\nworktree = "/a"\ntarget = "x"\nrun = "touch it"\n', "run"),
         ('[[pair]]\nworktree = "/a"\ntarget = "x"\n' * 2, "twice"),
+        (
+            '[[pair]]\nworktree = "/a"\ntarget = "x"\ndistribution = "d"\n'
+            '[[pair]]\nworktree = "/b"\ntarget = "x"\ndistribution = "d"\n',
+            "over each other",
+        ),
         ("[[pair", "TOML"),
     ],
 )
