@@ -6,7 +6,7 @@ import queue
 import threading
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from overlaysync.app.contact import find_root
 from overlaysync.app.options import Options, Stage
@@ -21,12 +21,13 @@ from overlaysync.model.manifest import Manifest
 from overlaysync.model.problem import Problem
 from overlaysync.model.result import Result
 from overlaysync.model.target import UNKNOWN, FileKind
-from overlaysync.model.worktree import ObjectId
+from overlaysync.model.worktree import ObjectId, RepoPath, TreeEntry
 from overlaysync.remote.session import connect
 from overlaysync.state.directories import cache_directory
 from overlaysync.targets.specification import open_target
+from overlaysync.worktree.digests import blob_id
 from overlaysync.worktree.git import Git
-from overlaysync.worktree.linked import laid_onto
+from overlaysync.worktree.linked import laid_onto, shares_history
 from overlaysync.worktree.repository import peel, worktrees
 from overlaysync.worktree.worktree import Worktree, open_worktree
 
@@ -109,7 +110,26 @@ def _compare(worktree: Worktree, manifest: Manifest, ref: PushedRef) -> tuple[li
     rebuilds = prepush.rebuilds(before, pushed)
     named = ", ".join([*rebuilds[:NAMED], *(["…"] if len(rebuilds) > NAMED else [])])
     notes = [f"needs an image rebuild: {named}"] if rebuilds else []
+    if not prepush.holds_package(manifest, pushed) and not shares_history(git, ObjectId(image), commit):
+        return [], [f"{ref.local} holds nothing of {manifest.distribution.name}, and never did"]
+    pushed |= _as_it_ran(worktree, manifest, pushed)
     return prepush.judge(manifest, before, pushed, ref.local), notes
+
+
+def _as_it_ran(worktree: Worktree, manifest: Manifest, pushed: prepush.Tree) -> dict[RepoPath, TreeEntry]:
+    """What ran with CRLF where git keeps LF, as by ``core.autocrlf`` of a new file: the entries that ran."""
+    found = {}
+    for item in manifest.overlay:
+        entry = pushed.get(item.source)
+        if entry is None or not entry.is_file or item.blob in (None, entry.oid):
+            continue
+        content = worktree.blob(entry.oid)
+        if b"\r" not in content:
+            ran = content.replace(b"\n", b"\r\n")
+            blob = blob_id([ran], len(ran), worktree.repository.object_format)
+            if blob == item.blob:
+                found[item.source] = structs.replace(entry, oid=blob)
+    return found
 
 
 # -- the target ----------------------------------------------------------------------------------------

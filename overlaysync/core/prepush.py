@@ -89,6 +89,11 @@ def judge(manifest: Manifest, image: Tree, pushed: Tree, ref: str) -> list[Probl
     return problems
 
 
+def holds_package(manifest: Manifest, pushed: Tree) -> bool:
+    """Whether a tree holds anything of the packages that were installed."""
+    return any(_is_in(path, place) for path in pushed for place in manifest.packages)
+
+
 def rebuilds(image: Tree, pushed: Tree) -> list[RepoPath]:
     """Changed paths that need a rebuild of the image: to be named, whatever becomes of the push."""
     changed = sorted(path for path in image.keys() | pushed.keys() if image.get(path) != pushed.get(path))

@@ -50,6 +50,11 @@ def laid_onto(git: Git, image: ObjectId, commit: ObjectId) -> ObjectId | None:
     return merge(git, image, commit)[0]
 
 
+def shares_history(git: Git, image: ObjectId, commit: ObjectId) -> bool:
+    """Whether two commits have a history in common, as far as the repository holds it."""
+    return git.run("merge-base", image, commit, expected=(0, 1)).status == 0
+
+
 def merge_base(git: Git, image: ObjectId, head: ObjectId) -> ObjectId:
     """Raises BaselineError where the two have no history in common, or a shallow clone does not reach it."""
     answer = git.run("merge-base", image, head, expected=(0, 1))

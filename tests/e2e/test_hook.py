@@ -278,3 +278,33 @@ def test_through_the_pre_commit_framework(local: LocalScenario, tmp_path: Path) 
     local.project.commit("Three")
     pushed = Pushed(local.project, "origin", "HEAD:refs/heads/one")
     assert (pushed.went, "differs-from-run" in pushed.said) == (False, True), pushed.said
+
+
+def test_line_ends_that_git_converts_are_no_difference(hooked: LocalScenario) -> None:
+    """A new file ran with CRLF, and git keeps it with LF; any other difference is one."""
+    project = hooked.project
+    project.git("config", "core.autocrlf", "true")
+    project.write("sample_pkg/layers/drop.py", b"RATE = 0.5\r\nSEED = 1\r\n")
+    hooked.applied()
+    project.commit("CRLF")
+    assert project.git_bytes("show", "HEAD:sample_pkg/layers/drop.py") == b"RATE = 0.5\nSEED = 1\n"
+    pushed = Pushed(project, "origin", "feature")
+    assert pushed.went, pushed.said
+    project.write("sample_pkg/layers/drop.py", b"RATE = 0.6\r\nSEED = 1\r\n")
+    project.commit("Another rate")
+    assert "differs-from-run" in Pushed(project, "origin", "feature").said
+
+
+def test_a_branch_that_is_no_development_of_the_package(hooked: LocalScenario) -> None:
+    """As one of pages; one that only removed the package is."""
+    ran_and_committed(hooked)
+    project = hooked.project
+    project.git("switch", "--quiet", "--orphan", "pages")
+    project.write("index.html", "<p>\n")
+    project.commit("Pages")
+    pushed = Pushed(project, "origin", "pages")
+    assert (pushed.went, "holds nothing of sample-pkg" in pushed.said) == (True, True), pushed.said
+    project.git("switch", "--quiet", "--force", "--create", "emptied", "feature")
+    project.git("rm", "-r", "--quiet", "sample_pkg")
+    project.commit("Nothing left")
+    assert "differs-from-run" in Pushed(project, "origin", "emptied").said
