@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, structs
 
-from overlaysync.app.contact import Contact, contact
+from overlaysync.app.contact import LOCK_SECONDS, Contact, contact, find_root
 from overlaysync.app.evidence import gather
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.report import problems_of, target_of
 from overlaysync.app.timing import Stages
 from overlaysync.core.evidence import image_commit, judge, weigh
+from overlaysync.errors import LockedError
 from overlaysync.model.evidence import Baseline, Evidence
 from overlaysync.model.problem import Problem, exit_code
 from overlaysync.model.result import Result
@@ -49,14 +52,34 @@ class Carried(Struct, frozen=True):
 def port(options: Options, source: Source, stage: Stage) -> Result:
     """Makes or refreshes the linked worktree. The development worktree is never touched.
 
-    Raises UsageError, BaselineError, TargetError, WorktreeChangedError.
+    Raises UsageError, BaselineError, TargetError, WorktreeChangedError, LockedError.
     """
     stages = Stages(stage)
     if options.image_commit is not None and options.container is None:
         evidence: tuple[Evidence, ...] = (weigh("given", "--image-commit", options.image_commit),)
-        return result_of_port("port", carry(evidence, options, source, stages), None, stages)
-    with contact(options, stages) as target:
+        with alone(options):
+            return result_of_port("port", carry(evidence, options, source, stages), None, stages)
+    with contact(options, stages) as target, alone(options):
         return result_of_port("port", carry_for(target, options, source, stages), target, stages)
+
+
+@contextmanager
+def alone(options: Options) -> Iterator[None]:
+    """No other run carries this worktree meanwhile: what is pushed then is all of one state.
+
+    Raises LockedError, after waiting as long as a short run takes.
+    """
+    from filelock import FileLock, Timeout  # a push that carries nothing does not wait for its import
+
+    locks = state_directory() / "ports"
+    locks.mkdir(mode=0o700, exist_ok=True)
+    root = str(find_root(options.worktree).resolve())
+    try:
+        lock = FileLock(locks / f"{repository_key(root)}.lock").acquire(timeout=LOCK_SECONDS)
+    except Timeout as error:
+        raise LockedError(f"another run carries the state of {root!r}", "run the command again") from error
+    with lock:
+        yield
 
 
 def carry_for(target: Contact, options: Options, source: Source, stage: Stage) -> Carried:

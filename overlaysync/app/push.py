@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from overlaysync.app.contact import Contact, contact
 from overlaysync.app.options import Options, Stage
-from overlaysync.app.port import Source, carry_for, onto, result_of_port
+from overlaysync.app.port import Source, alone, carry_for, onto, result_of_port
 from overlaysync.app.read_back import read_back
 from overlaysync.app.records import Cause, Task, digest_of_diff
 from overlaysync.app.report import applied, result_of
@@ -43,7 +43,7 @@ def push(options: Options, stage: Stage, *, dry_run: bool = False, source: Sourc
 
 
 def _push_carried(options: Options, source: Source, stages: Stages, *, dry_run: bool) -> Result:
-    with contact(options, stages) as target:
+    with contact(options, stages) as target, alone(options):
         carried = carry_for(target, options, source, stages)
         if carried.problems:
             return result_of_port("push", carried, target, stages)

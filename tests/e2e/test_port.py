@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from tests.e2e.scenario import LocalScenario, check_answer, codes, local_tree
 from tests.e2e.watcher import watching
@@ -145,6 +146,16 @@ def test_edits_in_the_linked_worktree_are_never_overwritten(moved: LocalScenario
     assert "return 0" in (there.path / "sample_pkg/layers/norm.py").read_text()
     moved.project.git("worktree", "remove", "--force", str(there.path))
     assert port(moved)["outcome"] == "applied"
+
+
+def test_one_run_at_a_time(moved: LocalScenario) -> None:
+    """Else what another one carries meanwhile would be pushed in part."""
+    place = Path(port(moved)["details"]["worktree"])
+    with FileLock(place.with_name(f"{place.name}.lock")):
+        answer = port(moved)
+        assert (answer["exit_code"], codes(answer)) == (9, ["locked"])
+        assert moved.push("--port")["exit_code"] == 9
+    assert moved.applied("--port")["outcome"] == "applied"
 
 
 def test_a_commit_in_the_linked_worktree_is_not_lost(moved: LocalScenario) -> None:
