@@ -9,7 +9,9 @@ from importlib import import_module
 import click
 import pytest
 
+from overlaysync.cli.common import RISKS
 from overlaysync.cli.main import COMMANDS
+from overlaysync.model.problem_kinds import PROBLEM_KINDS
 from tests.parts.command_line import CommandLine
 
 HEAVY = ("git", "paramiko", "rich", "watchdog", "msgspec", "xxhash", "tomli", "pathspec")
@@ -48,3 +50,8 @@ def test_wrong_words_are_a_usage_error_with_the_help_to_read(cli: CommandLine, a
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_names_the_program(cli: CommandLine, shell: str) -> None:
     assert "_OVERLAYSYNC_COMPLETE" in cli("completion", shell).stdout
+
+
+def test_every_risk_can_be_accepted_by_its_name() -> None:
+    """The command line has them as words of its own, since it starts without the model."""
+    assert set(RISKS) == {kind.acknowledge for kind in PROBLEM_KINDS.values()} - {None}
