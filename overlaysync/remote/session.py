@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -253,7 +254,10 @@ class AgentSession:
     def _ask(self, name: str, timeout: float, **fields: Any) -> dict[str, Any]:
         self._requests += 1
         try:
+            json.dumps(fields, ensure_ascii=False).encode("utf-8", "surrogateescape")
             request = frames.encode({"do": name, "id": self._requests, **fields})
+        except UnicodeEncodeError as error:
+            raise errors.AgentLostError("the target named what is no name", NOT_OURS) from error
         except frames.FrameError as error:
             raise errors.TargetError(f"the request {name} cannot be sent: {error}") from error
         self._channel.send(request, timeout)
@@ -328,7 +332,7 @@ def _typed(value: object, kind: Any) -> Any:
     """What the target said, checked against a type. Raises AgentLostError."""
     try:
         return msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:  # the latter for a lone surrogate in an enum
         message = f"the target's answer is malformed: {str(error)[:TOLD]}"
         raise errors.AgentLostError(message, NOT_OURS) from error
 

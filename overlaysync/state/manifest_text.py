@@ -90,7 +90,7 @@ def decode(text: str) -> Manifest:
     _check_schema(document.get("schema"))
     try:
         manifest = msgspec.convert(document, Manifest)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:  # the latter for a lone surrogate in an enum
         raise ManifestDamagedError(f"a value is not what it should be: {_printable(str(error))}") from error
     # Unknown fields are gone from here on; only what was taken over is checked.
     _check_forms(msgspec.to_builtins(manifest))

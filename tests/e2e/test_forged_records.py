@@ -57,6 +57,7 @@ FORGED: dict[str, Forge] = {
     "a digest that is none": at("overlay", 0, "original_sha256", value="\x1b[31m"),
     "a size that is none": at("files", 0, "size", value="\x1b[31m"),
     "an action that is none": at("operations", 0, "action", value="\x1b]0;title\x07" * 9),
+    "an action that is no text": at("operations", 0, "action", value="\udc80"),
     "no object": lambda _record: [],
     "nothing of a manifest": lambda record: {"schema": record["schema"]},
 }
