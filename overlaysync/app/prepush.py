@@ -24,6 +24,7 @@ from overlaysync.model.target import UNKNOWN, FileKind
 from overlaysync.model.worktree import ObjectId, RepoPath, TreeEntry
 from overlaysync.remote.session import connect
 from overlaysync.state.directories import cache_directory
+from overlaysync.state.manifests import DamagedFile
 from overlaysync.targets.specification import open_target
 from overlaysync.worktree.digests import blob_id
 from overlaysync.worktree.git import Git
@@ -61,11 +62,18 @@ def pre_push(options: Options, refs: Sequence[PushedRef], stage: Stage) -> Resul
         return _result((), [why], mode, stages)
     with open_worktree(options.worktree, cache_directory(), unfinished=True) as worktree:
         roots = worktrees(worktree.repository.root)
-        manifests = prepush.newest(store(options).list(roots).manifests)
-        if not manifests:
+        records = store(options).list(roots)
+        manifests = prepush.newest(records.manifests)
+        if not manifests and not records.damaged:
             return _result((), ["no overlay of this repository is recorded"], mode, stages)
         problems, notes = _judge(worktree, manifests, commits, stages)
-    return _result(problems, notes, mode, stages)
+    return _result([*map(_unread, records.damaged), *problems], notes, mode, stages)
+
+
+def _unread(record: DamagedFile) -> Problem:
+    """It may be the newest one, so that what ran is not known."""
+    message = f"the record {record.file} cannot be read ({record.reason}), so what ran is not known"
+    return Problem("overlay-damaged", message, "move it away, then run this: overlaysync push --port")
 
 
 def _judge(

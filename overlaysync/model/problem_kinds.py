@@ -238,8 +238,9 @@ PROBLEM_KINDS: dict[str, ProblemKind] = {
     ),
     "overlay-damaged": ProblemKind(
         5,
-        "our record in the target is damaged",
-        "The manifest beside the overlay cannot be read, or is from a newer version of this tool.",
+        "our record is damaged",
+        "The manifest beside the overlay, or this host's copy of one where the pre-push hook reads it, cannot "
+        "be read, or is from a newer version of this tool.",
     ),
     # 1: findings of verify
     "stale-process": ProblemKind(

@@ -136,6 +136,17 @@ def test_no_overlay_and_a_reverted_one(hooked: LocalScenario) -> None:
     assert Pushed(hooked.project, "origin", "feature:refs/heads/again").went
 
 
+def test_a_record_that_cannot_be_read_is_no_record_of_nothing(hooked: LocalScenario) -> None:
+    ran_and_committed(hooked)
+    [record] = Path(os.environ["XDG_STATE_HOME"], "overlaysync").glob("*/*.json")
+    whole = record.read_text()
+    record.write_text(whole[:-10])
+    pushed = Pushed(hooked.project, "origin", "feature")
+    assert (pushed.went, "overlay-damaged" in pushed.said, str(record) in pushed.said) == (False, True, True)
+    record.write_text(whole)
+    assert Pushed(hooked.project, "origin", "feature").went
+
+
 def test_warn_and_off(hooked: LocalScenario) -> None:
     ran_and_committed(hooked)
     hooked.edit_generation(3)
