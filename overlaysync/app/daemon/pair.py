@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timezone
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from overlaysync.app.follow import after
 from overlaysync.app.options import Options
@@ -85,10 +85,8 @@ class Pair:
 
     def _note(self, moment: Moment) -> None:
         applied = moment.event == "applied"
-        self.state = PairState(
-            name=self.state.name,
-            worktree=self.state.worktree,
-            target=self.state.target,
+        self.state = structs.replace(
+            self.state,
             event=moment.event,
             message=moment.message,
             next_step=moment.next_step,
