@@ -34,7 +34,8 @@ def run(group: click.Command, arguments: Sequence[str]) -> int:
         return 0
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
-        help_text = f"{context.command_path} --help" if context is not None else "overlaysync --help"
+        named = context.command_path if context is not None else f"overlaysync {command}".strip()
+        help_text = f"{named} --help"
         return _fail("usage", _sentence(error.format_message()), help_text, USAGE, as_json, command)
     except Exception as error:
         return _expected(error, command, as_json)

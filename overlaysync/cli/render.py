@@ -31,6 +31,9 @@ NOTES = (
 )
 """Lists of a result's details that people are shown, in this order."""
 
+FACT = 10
+"""Columns of the name of a fact."""
+
 SHOWN = 12
 FEW = 3
 """So many problems of one kind show each its own next step; of more, the first one's stands for all."""
@@ -56,11 +59,18 @@ def _place(result: Result, terminal: Terminal) -> None:
     container = f" ({target.container_id[:12]})" if target.container_id else ""
     python = f"{target.interpreter or ''} {details.get('python', '')}".strip()
     found = f" · {details['found_by']}" if details.get("found_by") else ""
-    terminal.line(clean(f"target    {target.kind}:{target.name}{container}{found}"))
-    parts = [part for part in (details.get("distribution"), python) if part]
-    terminal.line(clean(f"package   {' · '.join(parts)}"))
+    _fact("target", f"{target.kind}:{target.name}{container}{found}", terminal)
+    if details.get("distribution"):
+        _fact("package", " · ".join(part for part in (details["distribution"], python) if part), terminal)
+    elif python:
+        _fact("python", python, terminal)
     if details.get("install_root"):
-        terminal.line(clean(f"in        {details['install_root']}"))
+        _fact("in", details["install_root"], terminal)
+
+
+def _fact(name: str, text: str, terminal: Terminal) -> None:
+    """A named line at the head of a result; what is long goes on below itself."""
+    terminal.line(clean(f"{name:<{FACT}}{text}"), hang=FACT)
 
 
 def _baseline(baseline: ResultBaseline, terminal: Terminal) -> None:
@@ -69,10 +79,10 @@ def _baseline(baseline: ResultBaseline, terminal: Terminal) -> None:
     proof = [describe(item) for item in baseline.evidence if item.commit == baseline.image_commit]
     commit = baseline.image_commit[:12] if baseline.image_commit else "unknown"
     evidence = f" ({', '.join(proof)})" if baseline.image_commit and proof else ""
-    terminal.line(clean(f"baseline  HEAD {baseline.head[:12]} · image commit {commit}{evidence}"))
+    _fact("baseline", f"HEAD {baseline.head[:12]} · image commit {commit}{evidence}", terminal)
     content = baseline.content
     overlaid = f", {content.overlaid} overlaid" if content.overlaid else ""
-    terminal.line(f"content   {content.equal} of {content.compared} installed files equal{overlaid}")
+    _fact("content", f"{content.equal} of {content.compared} installed files equal{overlaid}", terminal)
 
 
 def _checks(result: Result, terminal: Terminal) -> None:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 STYLES = {"good": "32", "bad": "31", "warn": "33", "dim": "2", "bold": "1", "path": "36"}
+STYLED = re.compile(r"\x1b\[\d+m(.*?)\x1b\[0m")
 QUIET_SECONDS = 0.5
+NARROW = 24  # columns that a cell needs to be folded in
 LONGEST = 8000  # characters of one text; a target may have sent 64 MiB
 
 
@@ -53,14 +55,31 @@ class Terminal:
         self._colour_err = sys.stderr.isatty() and not plain
         self._width = shutil.get_terminal_size().columns
 
-    def line(self, text: str = "", style: str | None = None) -> None:
-        """One line; on a terminal it is folded at blanks, below where it begins. Next steps stay whole."""
-        if sys.stdout.isatty() and len(text) > self._width and not text.lstrip().startswith(("→", "{", '"')):
-            indent = " " * (len(text) - len(text.lstrip()) + 2)
-            text = textwrap.fill(
-                text, self._width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-            )
+    def line(self, text: str = "", style: str | None = None, *, hang: int | None = None) -> None:
+        """One line; on a terminal it is folded at blanks. Next steps stay whole.
+
+        Args:
+            hang: the column below which what is folded goes on (default: two right of where it begins).
+        """
+        if sys.stdout.isatty() and not text.lstrip().startswith(("→", "{", '"')):
+            text = self._folded(text, hang if hang is not None else len(text) - len(text.lstrip()) + 2)
         print(self._styled(text, style, self._colour_out))
+
+    def _folded(self, text: str, hang: int) -> str:
+        """Colour takes no room: the text is folded without it, and its pieces are coloured again."""
+        plain = STYLED.sub(r"\1", text)
+        if len(plain) <= self._width:
+            return text
+        folded = textwrap.fill(
+            plain,
+            self._width,
+            subsequent_indent=" " * hang,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for piece in STYLED.finditer(text):
+            folded = folded.replace(piece[1], piece[0], 1)
+        return folded
 
     def styled(self, text: str, style: str) -> str:
         """A piece of a line for standard output."""
@@ -74,11 +93,13 @@ class Terminal:
             print(f"  → {next_step}", file=sys.stderr)
 
     def rows(self, rows: Sequence[tuple[str, ...]], indent: str = "  ") -> None:
-        """Rows in aligned columns, the last one as wide as it is."""
+        """Rows in aligned columns, the last one as wide as it is, and folded below itself where it fits."""
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)] if rows else []
         for row in rows:
             cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-            self.line(indent + "  ".join([*cells, row[-1]]).rstrip())
+            before = len(indent + "  ".join([*cells, ""]))
+            hang = before if before + NARROW <= self._width else None
+            self.line(indent + "  ".join([*cells, row[-1]]).rstrip(), hang=hang)
 
     def bell(self) -> None:
         """Rings, where a terminal listens."""
@@ -181,8 +202,8 @@ class _Board:
         from rich.text import Text
 
         table = Table.grid(padding=(0, 2))
-        table.add_column(style="dim")
-        table.add_column(no_wrap=True, overflow="ellipsis")
+        table.add_column(style="dim", no_wrap=True)
+        table.add_column()  # the one that gives way: of two that may not fold, both would
         for name, text in rows:
-            table.add_row(name, Text(text))
+            table.add_row(name, Text(text, no_wrap=True, overflow="ellipsis"))
         self._live.update(table, refresh=True)

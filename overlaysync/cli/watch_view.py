@@ -35,7 +35,7 @@ class Log:
         latency = f" · {moment.latency_ms / 1000:.2f} s" if moment.latency_ms is not None else ""
         sentence = f"{moment.event}: {moment.message}".removeprefix("applied: ")
         self._terminal.line(
-            f"{_clock(moment)} {self._terminal.styled(mark, style)} {clean(sentence)}{latency}"
+            f"{_clock(moment)} {self._terminal.styled(mark, style)} {clean(sentence)}{latency}", hang=11
         )
         if moment.next_step:
             self._terminal.line(f"         → {clean(moment.next_step)}")
@@ -82,9 +82,8 @@ class Screen(Log):
         else:
             self._pending = f"{moment.event}: {moment.message}"
         if moment.event == "applied":
-            latency = (
-                f", {moment.latency_ms:.0f} ms after the change" if moment.latency_ms is not None else ""
-            )
+            milliseconds = moment.latency_ms
+            latency = f", {milliseconds / 1000:.2f} s after the change" if milliseconds is not None else ""
             self._last = f"{_clock(moment)}{latency}"
 
 
