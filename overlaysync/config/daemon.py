@@ -15,7 +15,7 @@ from overlaysync.config import files
 from overlaysync.config.keys import shown_path
 from overlaysync.errors import ConfigError
 
-EXAMPLE = '[[pair]]\nworktree = "~/src/vllm"\ntarget = "docker:my-dev"'
+EXAMPLE = 'pair = [{ worktree = "~/src/vllm", target = "docker:my-dev" }]'
 
 
 class PairConfiguration(Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
@@ -51,13 +51,13 @@ def load_daemon(file: Path) -> DaemonConfiguration:
     """Raises ConfigError: no such file, no table in it, a wrong key or value, or a pair twice."""
     text = files.read(file, within=None)
     if text is None:
-        raise ConfigError(f"{shown_path(file)} is not there", f"write it, for example:\n{EXAMPLE}")
+        raise ConfigError(f"{shown_path(file)} is not there", f"write it, for example: {EXAMPLE}")
     try:
         found = msgspec.convert(files.parse(text, file), DaemonConfiguration)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{shown_path(file)}: {error}", f"write for example:\n{EXAMPLE}") from error
+        raise ConfigError(f"{shown_path(file)}: {error}", f"write for example: {EXAMPLE}") from error
     if not found.pair:
-        raise ConfigError(f"{shown_path(file)} names no pair", f"write for example:\n{EXAMPLE}")
+        raise ConfigError(f"{shown_path(file)} names no pair", f"write for example: {EXAMPLE}")
     for pair in found.pair:
         if not pair.directory.is_absolute():
             raise ConfigError(

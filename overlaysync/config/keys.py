@@ -53,7 +53,7 @@ KEYS: dict[str, Key] = {
         re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"),
     ),
     "image-commit": Key(
-        "Where the full commit that the image was built from is looked for, in this order.",
+        "Where the image's full commit is looked for, in this order.",
         'an array of "label:NAME", "file:/PATH", "env:NAME" or "pep610"',
         'image-commit = ["label:org.opencontainers.image.revision", "file:/opt/vllm.commit", "pep610"]',
         re.compile(rf"pep610|label:(?:(?!\s){_CHARACTER})+|env:[A-Za-z_][A-Za-z0-9_]*|file:{_ABSOLUTE_PATH}"),
@@ -89,13 +89,13 @@ KEYS: dict[str, Key] = {
         re.compile(_PATTERN),
     ),
     "ships": Key(
-        "New files that the build installs, where what ships at HEAD does not prove it.",
+        "New files that the build installs, where HEAD's files do not prove it.",
         "an array of gitignore patterns, each with a letter or digit in it",
         'ships = ["vllm/new_part/**"]',
         re.compile(_PATTERN),
     ),
     "not-shipped": Key(
-        "New files that the build does not install, where what ships at HEAD does not prove it.",
+        "New files that the build leaves out, where HEAD's files do not prove it.",
         "an array of gitignore patterns, each with a letter or digit in it",
         'not-shipped = ["vllm/scratch/**"]',
         re.compile(_PATTERN),

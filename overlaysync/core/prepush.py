@@ -19,7 +19,7 @@ ROOT = "."
 NO_COMMIT = "0"
 """Of what an id of git consists that names nothing: the branch is new, or goes."""
 REBUILDS = (PathKind.NATIVE, PathKind.ARTEFACT, PathKind.CYTHON, PathKind.BUILD, PathKind.GENERATOR_INPUT)
-RUN_IT = "run it first: overlaysync push --port; or push all the same: git push --no-verify"
+RUN_IT = "commit what ran, or run this: overlaysync push --port; or push all the same: git push --no-verify"
 
 
 class PushedRef(Struct, frozen=True):

@@ -92,7 +92,7 @@ def refuse_unfinished(located: Located) -> None:
     for leftover, operation, remedy in _UNFINISHED:
         if os.path.lexists(encode(f"{located.git_directory}/{leftover}")):
             raise BaselineError(
-                f"a {operation} is in progress in {located.root!r}, so HEAD is not what was built from",
+                f"a {operation} is in progress in {located.root!r}, so the worktree is no edit of HEAD alone",
                 f"end it with '{remedy}', then run this again",
             )
 
