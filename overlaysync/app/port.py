@@ -63,6 +63,11 @@ def port(options: Options, source: Source, stage: Stage) -> Result:
         return result_of_port("port", carry_for(target, options, source, stages), target, stages)
 
 
+def usual_place(root: str) -> Path:
+    """Where the state of a worktree is carried when nobody names a place; links resolved, as git tells it."""
+    return state_directory().resolve() / "ports" / repository_key(root)
+
+
 @contextmanager
 def alone(options: Options) -> Iterator[None]:
     """No other run carries this worktree meanwhile: what is pushed then is all of one state.
@@ -92,7 +97,7 @@ def carry(evidence: tuple[Evidence, ...], options: Options, source: Source, stag
     stage("reading the worktree")
     with open_worktree(options.worktree, cache_directory(), capture=True) as worktree:
         root = worktree.repository.root
-        place = source.place or state_directory() / "ports" / repository_key(root)
+        place = source.place or usual_place(root)
         image = image_commit(evidence)
         problems = _judge(worktree, evidence, image)
         if image is None or problems:

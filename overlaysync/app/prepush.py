@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 
 from overlaysync.app.contact import find_root
 from overlaysync.app.options import Options, Stage
+from overlaysync.app.port import usual_place
 from overlaysync.app.report import problems_of
 from overlaysync.app.store import store
 from overlaysync.app.timing import Stages
@@ -62,7 +63,8 @@ def pre_push(options: Options, refs: Sequence[PushedRef], stage: Stage) -> Resul
         return _result((), [why], mode, stages)
     with open_worktree(options.worktree, cache_directory(), unfinished=True) as worktree:
         roots = worktrees(worktree.repository.root)
-        records = store(options).list(roots)
+        # what ran from a ported worktree ran, also where that was removed since
+        records = store(options).list({*roots, *(str(usual_place(root)) for root in roots)})
         manifests = prepush.newest(records.manifests)
         if not manifests and not records.damaged:
             return _result((), ["no overlay of this repository is recorded"], mode, stages)

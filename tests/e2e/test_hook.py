@@ -136,6 +136,18 @@ def test_no_overlay_and_a_reverted_one(hooked: LocalScenario) -> None:
     assert Pushed(hooked.project, "origin", "feature:refs/heads/again").went
 
 
+def test_what_ran_from_a_ported_worktree_that_is_gone_ran(hooked: LocalScenario) -> None:
+    hooked.edit_generation()
+    hooked.project.commit("Two")
+    hooked.applied("--port")
+    place = hooked.project.git("worktree", "list", "--porcelain").split("worktree ")[-1].splitlines()[0]
+    hooked.project.git("worktree", "remove", "--force", place)
+    hooked.edit_generation(3)
+    hooked.project.commit("Three")
+    pushed = Pushed(hooked.project, "origin", "feature")
+    assert (pushed.went, "differs-from-run" in pushed.said) == (False, True), pushed.said
+
+
 def test_a_record_that_cannot_be_read_is_no_record_of_nothing(hooked: LocalScenario) -> None:
     ran_and_committed(hooked)
     [record] = Path(os.environ["XDG_STATE_HOME"], "overlaysync").glob("*/*.json")
