@@ -239,8 +239,8 @@ PROBLEM_KINDS: dict[str, ProblemKind] = {
     "overlay-damaged": ProblemKind(
         5,
         "our record is damaged",
-        "The manifest beside the overlay, or this host's copy of one where the pre-push hook reads it, cannot "
-        "be read, or is from a newer version of this tool.",
+        "The manifest beside the overlay, or this host's copy of one where the pre-push hook reads it, "
+        "cannot be read, or is from a newer version of this tool.",
     ),
     # 1: findings of verify
     "stale-process": ProblemKind(
