@@ -42,6 +42,12 @@ def _read_back(target: Contact, situation: Situation, stages: Stages) -> Situati
     if situation.plan.operations or not situation.plan.overlay:
         return situation
     stages("reading back")
-    expected = expected_after(situation.plan, situation.reading.overlay)
+    overlay = situation.reading.overlay
+    told = {problem.path for problem in situation.problems if problem.code == "original-differs"}
+    expected = {
+        path: sha256
+        for path, sha256 in expected_after(situation.plan, overlay).items()
+        if path not in told and (path not in overlay or overlay[path].source not in told)
+    }
     proof = read_back(target, situation.reading.inventory, expected)
     return structs.replace(situation, problems=(*situation.problems, *proof.problems))
