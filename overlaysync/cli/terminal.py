@@ -70,10 +70,11 @@ class Terminal:
         plain = STYLED.sub(r"\1", text)
         if len(plain) <= self._width:
             return text
+        room = self._width - max(map(len, plain.split()))  # a path is better to the left than cut in two
         folded = textwrap.fill(
             plain,
             self._width,
-            subsequent_indent=" " * hang,
+            subsequent_indent=" " * min(hang, max(room, 2)),
             break_long_words=False,
             break_on_hyphens=False,
         )

@@ -68,3 +68,8 @@ def test_colour_takes_no_room() -> None:
     text = "x" * 70 + " 12345678"
     assert _shown(f"t = Terminal()\nt.line(t.styled('✓', 'good')[:0] + {text!r})") == [text]
     assert _shown(f"t = Terminal()\nt.line(t.styled('!', 'good') + {text[1:]!r})") == ["!" + text[1:]]
+
+
+def test_a_path_that_fits_the_screen_is_not_cut() -> None:
+    path = "/" + "p" * 75
+    assert _shown(f"Terminal().line('in        ' + {path!r}, hang=10)") == ["in", f"    {path}"]
