@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.cases.seen import Case
-from tests.e2e.processes import SERVE, pid_of, start
+from tests.e2e.processes import SERVE, pid_of, start, wait_for
 from tests.e2e.scenario import Scenario, codes
 from tests.parts.containers import Container
 
@@ -61,10 +61,17 @@ SET_TIME = "import os, sys; then = int(open('/tmp/time').read()); os.utime(sys.a
 
 
 def said(container: Container) -> str:
-    """What the server said last, after it had the time to say it again."""
-    container.exec("rm", "-f", "/tmp/ready", check=True)
-    time.sleep(0.3)
-    return container.exec("cat", "/tmp/said", check=True).stdout
+    """What a server says, which says it again and again."""
+    container.exec("rm", "-f", "/tmp/said", "/tmp/ready", check=True)
+    wait_for(container, "/tmp/ready")
+    return last_said(container)
+
+
+def last_said(container: Container) -> str:
+    wait_for(container, "/tmp/said")
+    while not (text := container.exec("cat", "/tmp/said", check=True).stdout):
+        time.sleep(0.02)  # it is just being written
+    return text
 
 
 def ignore(scenario: Scenario, pattern: str) -> None:
@@ -128,6 +135,7 @@ def test_a_server_that_was_left_alone(scenario: Scenario, case: Case) -> None:
     pid = pid_of(container, "harmless")
     assert f"process {pid} started before the last push" in answer["problems"][0]["message"]
     container.exec("kill", pid, check=True)
+    container.exec("rm", "-f", "/tmp/ready", check=True)
     start(container, "python3", "-c", SERVER)
     answer = case.control(scenario.ask("verify"), "restarted")
     assert (answer["exit_code"], said(container)) == (0, "generation 2: 1.0")
@@ -142,10 +150,7 @@ def test_what_a_fork_server_starts_later(scenario: Scenario, case: Case) -> None
     scenario.edit_generation()
     scenario.applied()
     container.exec("touch", "/tmp/fork", check=True)
-    deadline = time.monotonic() + 30
-    while container.exec("stat", "/tmp/said").returncode != 0 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert said(container) == "generation 1: 1.0"  # the trap
+    assert last_said(container) == "generation 1: 1.0"  # the trap
     (scenario.project.path / "overlaysync.toml").unlink()
     answer = case.trap(scenario.ask("verify"), "both are told, the one that was forked after the push too")
     assert stale(answer)
