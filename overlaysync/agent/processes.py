@@ -73,15 +73,12 @@ def _is_starter(row: dict[str, Any]) -> bool:
     return row.get("python") is None and command[0].rpartition("/")[2] in STARTERS
 
 
-def _boot_time() -> int:
-    with open("/proc/stat", "rb") as stream:
-        for line in stream:
-            if line.startswith(b"btime "):
-                return int(line.split()[1])
-    return 0
+def _boot_time() -> float:
+    """When the system started; ``/proc/stat`` knows the second only, so that a process would seem older."""
+    return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-def _describe(pid: int, root: bytes | None, boot: int) -> dict[str, Any] | None:
+def _describe(pid: int, root: bytes | None, boot: float) -> dict[str, Any] | None:
     """The host's ``RunningProcess``, or None for what has ended, is of no interest or is our own."""
     place = b"/proc/%d/" % pid
     try:
