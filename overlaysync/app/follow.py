@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from overlaysync.app.contact import Contact, Link, find, find_root, link
 from overlaysync.app.options import Options, silent
-from overlaysync.app.port import Source, alone, carry_for, onto, result_of_port
+from overlaysync.app.port import Source, alone, carry_for, onto, result_of_port, told_of_carried
 from overlaysync.app.push import push_over
 from overlaysync.app.reading import find_workload
 from overlaysync.app.timing import Stages
@@ -161,7 +161,7 @@ class Follower:
             carried = carry_for(contact, options, self._source, stages)
             if carried.problems:
                 return result_of_port("push", carried, contact, stages)
-            return self._push_from(onto(options, carried), contact, stages)
+            return told_of_carried(self._push_from(onto(options, carried), contact, stages), carried)
 
     def _push_from(self, options: Options, contact: Contact, stages: Stages) -> Result:
         with open_worktree(options.worktree, cache_directory(), capture=True) as worktree:

@@ -158,6 +158,29 @@ def _conflict(path: RepoPath, image: ObjectId, development: str) -> Problem:
     )
 
 
+def told_of_carried(result: Result, carried: Carried) -> Result:
+    """A push's result in terms of the development: where its state is, and remedies that hold there."""
+    ported = carried.ported
+    if ported is None:
+        return result
+    note = f"pushed from {carried.place}, which carries {ported.branch or ported.head[:12]}"
+    return structs.replace(
+        result,
+        details={**result.details, "notes": [*result.details.get("notes", ()), note]},
+        problems=tuple(
+            structs.replace(item, next_step=_for_development(item.next_step, ported))
+            for item in result.problems
+        ),
+    )
+
+
+def _for_development(next_step: str | None, ported: Ported) -> str | None:
+    """Undoing means the image commit's file: HEAD is another one, and may hold the change."""
+    git = f"git -C {shlex.quote(ported.root)}"
+    changed = (next_step or "").replace("git checkout HEAD -- ", f"{git} checkout {ported.image_commit} -- ")
+    return changed.replace("git stash push --include-untracked -- ", f"{git} rm -f -- ") or None
+
+
 def result_of_port(command: str, carried: Carried, target: Contact | None, stages: Stages) -> Result:
     """What came of carrying, told by ``port`` or by a command that does it on its way."""
     problems, ported = carried.problems, carried.ported

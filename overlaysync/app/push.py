@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from overlaysync.app.contact import Contact, contact
 from overlaysync.app.options import Options, Stage
-from overlaysync.app.port import Source, alone, carry_for, onto, result_of_port
+from overlaysync.app.port import Source, alone, carry_for, onto, result_of_port, told_of_carried
 from overlaysync.app.read_back import read_back
 from overlaysync.app.records import Cause, Task, digest_of_diff
 from overlaysync.app.report import applied, result_of
@@ -49,7 +49,7 @@ def _push_carried(options: Options, source: Source, stages: Stages, *, dry_run: 
             return result_of_port("push", carried, target, stages)
         options = onto(options, carried)
         with open_worktree(options.worktree, cache_directory()) as worktree:
-            return push_over(target, worktree, options, stages, dry_run=dry_run)
+            return told_of_carried(push_over(target, worktree, options, stages, dry_run=dry_run), carried)
 
 
 def push_over(

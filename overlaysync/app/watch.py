@@ -61,7 +61,7 @@ def watch(
         def engine_tells(event: str) -> None:
             if event in GONE:
                 follower.abandon()
-            wakeups.wake()
+            wakeups.nudge()
 
         engine = LineEvents(link.transport.events, engine_tells)
         opened.callback(engine.close)

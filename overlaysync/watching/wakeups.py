@@ -17,19 +17,29 @@ class Wakeups:
         self._condition = threading.Condition()
         self._first: float | None = None
         self._last = 0.0
+        self._changed: float | None = None
 
     def wake(self) -> None:
-        """Something happened."""
+        """A file may have changed."""
+        self._wake(changed=True)
+
+    def nudge(self) -> None:
+        """Something else happened that is worth a look."""
+        self._wake(changed=False)
+
+    def _wake(self, *, changed: bool) -> None:
         with self._condition:
             self._last = time.monotonic()
             if self._first is None:
                 self._first = self._last
+            if changed and self._changed is None:
+                self._changed = self._last
             self._condition.notify()
 
     def stop(self) -> None:
         """The sleeper shall end; any thread may say so."""
         self.stopped = True
-        self.wake()
+        self.nudge()
 
     def wait(self, seconds: float | None) -> bool:
         """Sleeps until something happens, or so long; whether something did. Ctrl-C gets through."""
@@ -39,8 +49,8 @@ class Wakeups:
     def settle(self, quiet: float, bound: float) -> float | None:
         """Waits until nothing has happened for ``quiet`` seconds, at most ``bound`` since the first event.
 
-        What happened until then is taken as seen; what comes later wakes again. Returns the time of the first
-        event on the monotonic clock, or None where there was none.
+        What happened until then is taken as seen; what comes later wakes again. Returns when the first file
+        changed, on the monotonic clock, or None where none did.
         """
         with self._condition:
             first = self._first
@@ -50,5 +60,5 @@ class Wakeups:
                 not self.stopped and (left := min(self._last + quiet, first + bound) - time.monotonic()) > 0
             ):
                 self._condition.wait(left)
-            self._first = None
-            return first
+            changed, self._first, self._changed = self._changed, None, None
+            return changed

@@ -122,6 +122,7 @@ def test_8_the_disk_is_full(stage: Stage) -> None:
     scenario.container.exec("cp", "-a", "/kept", "/opt/venv", check=True)
     scenario.container.exec("rm", "-rf", "/kept", check=True)
     scenario.site = scenario.site.replace("/kept/", "/opt/venv/")
+    scenario.options = ["--image-commit", scenario.project.head]  # of a mount the image's label says nothing
     scenario.edit_generation()
     engine = scenario.project.path / "sample_pkg" / "engine.py"
     engine.write_text(engine.read_text() + "#" * 300_000 + "\n")

@@ -38,8 +38,8 @@ REPLIES = {
     "long texts": "frame(replaced(reply, str, 'x' * 200_000))",
     "empty lists": "frame(lists(reply, 0))",
     "everything twice": "frame(lists(reply, 2))",
-    "a failure with escapes": f"frame({{'id': reply['id'], 'error': {{'kind': 'apply', 'message': {EVIL}}}}})",
-    "a long failure": "frame({'id': reply['id'], 'error': {'kind': 'apply', 'message': 'x' * 30_000_000}})",
+    "an error with escapes": f"frame({{'id': reply['id'], 'error': {{'kind': 'apply', 'message': {EVIL}}}}})",
+    "a long error": "frame({'id': reply['id'], 'error': {'kind': 'apply', 'message': 'x' * 30_000_000}})",
     "endless complaints": "os.write(2, b'\\x1b[31m' * 9_000_000) and sys.exit(1)",
 }
 """What is sent in place of an answer, by what it is."""

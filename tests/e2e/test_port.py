@@ -295,3 +295,16 @@ def test_a_submodule_of_the_branch_is_not_lost(local: LocalScenario, tmp_path: P
     if change != "added":
         (project.path / "lib").mkdir()  # not checked out
     assert local.push("--port")["outcome"] == "unchanged"
+
+
+def test_remedies_hold_in_the_development_worktree(moved: LocalScenario) -> None:
+    """HEAD's file would bring the committed change back, and the linked worktree is no place to edit."""
+    moved.project.write("csrc/kernel.c", "int kernel;\n")
+    moved.project.commit("Native")
+    answer = moved.refused("--port")
+    [step] = [problem["next_step"] for problem in answer["problems"] if problem["code"] == "native-change"]
+    assert str(moved.project.path) in step
+    assert "HEAD" not in step
+    moved.project.git("checkout", "--quiet", moved.options[1], "--", "csrc/kernel.c")
+    answer = moved.applied("--port")
+    assert any("which carries feature" in note for note in answer["details"]["notes"])

@@ -26,6 +26,16 @@ def test_what_came_before_the_wait_is_not_missed() -> None:
     assert wakeups.settle(10, 10) is None
 
 
+def test_what_is_no_change_of_a_file_has_no_time() -> None:
+    wakeups = Wakeups()
+    wakeups.nudge()
+    assert wakeups.wait(10) is True
+    assert wakeups.settle(0, 0) is None
+    wakeups.nudge()
+    wakeups.wake()
+    assert wakeups.settle(0, 0) is not None
+
+
 def test_another_thread_wakes() -> None:
     wakeups = Wakeups()
     later(0.05, wakeups.wake)
