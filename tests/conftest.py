@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +37,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # a shell lets what it starts in the background ignore Ctrl-C, and every child would inherit that
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):  # of xdist: the controller collects
         config.pluginmanager.register(Collector(write=config.getoption("--write-cases")))
 
