@@ -180,7 +180,7 @@ def test_a_wrong_file(daemon: Daemon, text: str, says: str) -> None:
 
 def test_without_a_file_it_says_what_to_write(daemon: Daemon) -> None:
     answer = daemon("start")
-    assert (answer["exit_code"], "[[pair]]" in answer["problems"][0]["next_step"]) == (2, True)
+    assert (answer["exit_code"], "pair = [{ worktree" in answer["problems"][0]["next_step"]) == (2, True)
 
 
 def test_the_log_is_rotated(daemon: Daemon, local: LocalScenario) -> None:
