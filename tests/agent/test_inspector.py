@@ -315,10 +315,11 @@ def test_what_a_hook_left_running_is_not_waited_for(place: Place) -> None:
     """It holds the inherited pipes, as a daemon does that was started without closing them."""
     hook = f"""
 import os, time
-if os.fork() == 0:
-    open({str(place.work / "pid")!r}, "w").write(str(os.getpid()))
+child = os.fork()
+if child == 0:
     time.sleep(600)
     os._exit(0)
+open({str(place.work / "pid")!r}, "w").write(str(child))
 """
     install_hook(place.site.root, hook)
     assert place.survey().error is None

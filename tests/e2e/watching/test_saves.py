@@ -130,7 +130,8 @@ def test_five_hundred_files_are_one_transaction(local: LocalScenario) -> None:
         local.project.write(f"sample_pkg/many/m{number}.py", f"NUMBER = {number}\n")
     local.project.write("sample_pkg/many/__init__.py", "")
     local.project.git("stash", "push", "--quiet", "--include-untracked")
-    with watching(local) as watcher:
+    # git holds no lock while it brings untracked files back; on a busy machine its pauses can be long
+    with watching(local, "--quiet-ms", "300", "--bound-ms", "10000") as watcher:
         watcher.until("unchanged")
         local.project.git("stash", "pop", "--quiet")
         moment = watcher.next()
