@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -323,7 +324,10 @@ open({str(place.work / "pid")!r}, "w").write(str(child))
 """
     install_hook(place.site.root, hook)
     assert place.survey().error is None
-    assert not is_running(int((place.work / "pid").read_text()))
+    child, deadline = int((place.work / "pid").read_text()), time.monotonic() + 10
+    while is_running(child):  # killed, it needs a moment to end
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_the_files_that_are_not_modules(place: Place) -> None:
