@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
 
 from overlaysync.model.worktree import Ported
+from overlaysync.worktree.git import encode
 
 NAME = "overlaysync-port.json"
 
 
 def load(git_directory: str | Path) -> Ported | None:
     """None for a worktree that ``port`` did not make."""
+    place = Path(os.fsdecode(encode(f"{git_directory}/{NAME}")))
     try:
-        return msgspec.json.decode(Path(git_directory, NAME).read_bytes(), type=Ported)
+        return msgspec.json.decode(place.read_bytes(), type=Ported)
     except (OSError, msgspec.MsgspecError):
         return None
 
