@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from overlaysync.app.contact import Contact, Link, find, find_root, link
 from overlaysync.app.options import Options, silent
-from overlaysync.app.port import Source, alone, carry_for, onto, result_of_port, told_of_carried
+from overlaysync.app.port import Source, push_carried
 from overlaysync.app.push import push_over
 from overlaysync.app.reading import find_workload
 from overlaysync.app.timing import Stages
@@ -157,11 +157,9 @@ class Follower:
         contact = self._contact = find(self.connect())
         if self._source is None:
             return self._push_from(options, contact, stages)
-        with alone(options):
-            carried = carry_for(contact, options, self._source, stages)
-            if carried.problems:
-                return result_of_port("push", carried, contact, stages)
-            return told_of_carried(self._push_from(onto(options, carried), contact, stages), carried)
+        return push_carried(
+            contact, options, self._source, stages, lambda there: self._push_from(there, contact, stages)
+        )
 
     def _push_from(self, options: Options, contact: Contact, stages: Stages) -> Result:
         with open_worktree(options.worktree, cache_directory(), capture=True) as worktree:

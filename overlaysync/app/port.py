@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,17 @@ def alone(options: Options) -> Iterator[None]:
         yield
 
 
+def push_carried(
+    target: Contact, options: Options, source: Source, stages: Stages, push: Callable[[Options], Result]
+) -> Result:
+    """Carries, and has ``push`` go on from there; no other run carries this worktree meanwhile."""
+    with alone(options):
+        carried = carry_for(target, options, source, stages)
+        if carried.problems:
+            return result_of_port("push", carried, target, stages)
+        return told_of_carried(push(structs.replace(options, worktree=carried.place)), carried)
+
+
 def carry_for(target: Contact, options: Options, source: Source, stage: Stage) -> Carried:
     """The same for a target that is in contact. Raises as ``port`` does, but not TargetError."""
     return carry(gather(target, options.image_commit), options, source, stage)
@@ -117,11 +128,6 @@ def carry(evidence: tuple[Evidence, ...], options: Options, source: Source, stag
         ported = Ported(root, branch, head, state, base, image)
         LinkedWorktree(git, place).carry(tree, ported)
         return Carried(place, ported, changed)
-
-
-def onto(options: Options, carried: Carried) -> Options:
-    """The options of a push from what was carried."""
-    return structs.replace(options, worktree=carried.place)
 
 
 State = tuple[str | None, ObjectId, ObjectId, tuple[RepoPath, ...], tuple[Problem, ...]]

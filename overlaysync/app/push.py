@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from overlaysync.app.contact import Contact, contact
 from overlaysync.app.options import Options, Stage
-from overlaysync.app.port import Source, alone, carry_for, onto, result_of_port, told_of_carried
+from overlaysync.app.port import Source, push_carried
 from overlaysync.app.read_back import read_back
 from overlaysync.app.records import Cause, Task, digest_of_diff
 from overlaysync.app.report import applied, result_of
@@ -34,22 +34,18 @@ def push(options: Options, stage: Stage, *, dry_run: bool = False, source: Sourc
     """
     stages = Stages(stage)
     if source is not None:
-        return _push_carried(options, source, stages, dry_run=dry_run)
+        with contact(options, stages) as target:
+
+            def push_there(there: Options) -> Result:
+                with open_worktree(there.worktree, cache_directory()) as worktree:
+                    return push_over(target, worktree, there, stages, dry_run=dry_run)
+
+            return push_carried(target, options, source, stages, push_there)
     with (
         open_worktree(options.worktree, cache_directory()) as worktree,
         contact(options, stages) as target,
     ):
         return push_over(target, worktree, options, stages, dry_run=dry_run)
-
-
-def _push_carried(options: Options, source: Source, stages: Stages, *, dry_run: bool) -> Result:
-    with contact(options, stages) as target, alone(options):
-        carried = carry_for(target, options, source, stages)
-        if carried.problems:
-            return result_of_port("push", carried, target, stages)
-        options = onto(options, carried)
-        with open_worktree(options.worktree, cache_directory()) as worktree:
-            return told_of_carried(push_over(target, worktree, options, stages, dry_run=dry_run), carried)
 
 
 def push_over(
