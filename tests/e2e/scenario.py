@@ -202,6 +202,21 @@ def site_of(container: Container) -> str:
     return container.python(FIND_SITE)
 
 
+def script(text: str) -> Callable[[Container], object]:
+    """What a shell does in a container of the image; ``$SITE`` is the install root."""
+
+    def run(container: Container) -> None:
+        site = container.python("import sysconfig; print(sysconfig.get_path('purelib'))")
+        container.exec("sh", "-ec", text, environment={"SITE": site}, check=True)
+
+    return run
+
+
+def own(path: str) -> Callable[[Container], object]:
+    """Gives a tree to the user ``dev``."""
+    return lambda container: container.exec("chown", "-R", "1000:1000", path, check=True)
+
+
 @dataclass
 class Stage:
     """Builds scenarios out of the real parts."""

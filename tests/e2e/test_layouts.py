@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from tests.e2e.scenario import Scenario, Stage
-from tests.parts.containers import Container
+from tests.e2e.scenario import Scenario, Stage, own
 from tests.parts.images import ImageFactory
 
 pytestmark = pytest.mark.container
@@ -43,10 +40,6 @@ def test_every_source_root_onto_every_install_root(
     assert scenario.python("from sample_pkg.layers import drop; print(drop.RATE)") == "0.5"
     scenario.ask("revert")
     assert scenario.files() == before
-
-
-def own(path: str) -> Callable[[Container], object]:
-    return lambda container: container.exec("chown", "-R", "1000:1000", path, check=True)
 
 
 def test_a_user_who_owns_the_environment(stage: Stage) -> None:

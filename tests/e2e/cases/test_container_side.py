@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.cases.seen import Case
-from tests.e2e.scenario import Scenario, Stage, codes
-from tests.parts.containers import Container
+from tests.e2e.scenario import Scenario, Stage, codes, script
 from tests.parts.images import ImageFactory
 
 CONTAINER = pytest.mark.container
 NEW_CODE = "generation 2: 1.0"
-
-
-def script(text: str) -> Callable[[Container], object]:
-    """What a shell does in a container of the image; ``$SITE`` is the install root."""
-
-    def run(container: Container) -> None:
-        site = container.python("import sysconfig; print(sysconfig.get_path('purelib'))")
-        container.exec("sh", "-ec", text, environment={"SITE": site}, check=True)
-
-    return run
 
 
 PLACE = "/srv/one/two/three/four/unusual"

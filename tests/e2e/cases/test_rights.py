@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
 
 import pytest
 
 from tests.e2e.cases.seen import Case
-from tests.e2e.scenario import LocalScenario, Stage, codes
-from tests.parts.containers import Container
+from tests.e2e.scenario import LocalScenario, Stage, codes, own
 
 CONTAINER = pytest.mark.container
 NEW_CODE = "generation 2: 1.0"
-
-
-def own(path: str) -> Callable[[Container], object]:
-    return lambda container: container.exec("chown", "-R", "1000:1000", path, check=True)
 
 
 @CONTAINER

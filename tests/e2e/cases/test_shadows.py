@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.e2e.cases.seen import Case
-from tests.e2e.scenario import LocalScenario, Scenario, Stage, codes
-from tests.parts.containers import Container
+from tests.e2e.scenario import LocalScenario, Scenario, Stage, codes, script
 from tests.parts.images import ImageFactory
 
 CONTAINER = pytest.mark.container
@@ -22,16 +20,6 @@ ORIGIN = (
 """Which file a module of a package would be imported from; the package itself is not imported."""
 SUFFIXES = "import importlib.machinery as m; print(*m.EXTENSION_SUFFIXES)"
 TOP = "import sample_pkg; print(sample_pkg.__file__)"
-
-
-def script(text: str) -> Callable[[Container], object]:
-    """What a shell does in a container of the image; ``$SITE`` is the install root."""
-
-    def run(container: Container) -> None:
-        site = container.python("import sysconfig; print(sysconfig.get_path('purelib'))")
-        container.exec("sh", "-ec", text, environment={"SITE": site}, check=True)
-
-    return run
 
 
 def do(scenario: Scenario, text: str) -> None:
