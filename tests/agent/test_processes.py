@@ -41,6 +41,18 @@ def run() -> Iterator[Run]:
         child.wait()
 
 
+@pytest.fixture
+def copied(python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Python whose file is no environment's: one that hides its command line holds up pushes to all of them.
+
+    Tests that run at the same time push to environments of the machine's own.
+    """
+    home = python.parent.parent
+    monkeypatch.setenv("PYTHONHOME", str(home))
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"{home}/lib")
+    return Path(shutil.copy2(python.resolve(), tmp_path / "python3.99t"))
+
+
 def find(session: AgentSession, pid: int, root: Path | str | None = None) -> RunningProcess | None:
     found = session.processes(None if root is None else str(root), [])
     assert found is not None
@@ -176,7 +188,7 @@ def test_a_virtual_environment_is_told_from_its_base(
     assert base.prefix == str(python.parent.parent)
 
 
-def test_an_erased_command_line_is_unknown(session: AgentSession, run: Run, python: Path) -> None:
+def test_an_erased_command_line_is_unknown(session: AgentSession, run: Run, copied: Path) -> None:
     """As setproctitle does it: over the memory of arguments and environment."""
     erase = """
 import ctypes, re
@@ -188,7 +200,7 @@ ctypes.memset(first, 0, last - first)
 ctypes.memset(env_first, 0, env_last - env_first)
 ctypes.CDLL(None).prctl(15, b"VLLM::Worker", 0, 0, 0)
 """
-    child = run(python, "-c", f"{erase}\n{WAIT}", env={"PYTHONPATH": "/one"})
+    child = run(copied, "-c", f"{erase}\n{WAIT}", env={**os.environ, "PYTHONPATH": "/one"})
     found = find(session, child.pid)
     assert found is not None
     assert (found.python, found.name) == (True, "VLLM::Worker")
@@ -196,32 +208,27 @@ ctypes.CDLL(None).prctl(15, b"VLLM::Worker", 0, 0, 0)
 
 
 def test_a_rewritten_command_line_is_only_a_claim(
-    session: AgentSession, run: Run, python: Path, tmp_path: Path
+    session: AgentSession, run: Run, copied: Path, tmp_path: Path
 ) -> None:
     """argv[0] names another Python than the one that runs."""
     other = tmp_path / "bin/python3"
     other.parent.mkdir()
     other.write_text("")
     other.chmod(0o755)
-    child = run("bash", "-c", f'exec -a {other} {python} -c "{WAIT}"')
+    child = run("bash", "-c", f'exec -a {other} {copied} -c "{WAIT}"')
     found = find(session, child.pid)
     assert found is not None
-    assert (found.python, found.executable) == (True, str(python.resolve()))
+    assert (found.python, found.executable) == (True, str(copied))
     assert (found.launched_as, found.prefix) == (None, None)
 
 
-def test_an_interpreter_that_was_replaced_since(
-    session: AgentSession, run: Run, python: Path, tmp_path: Path
-) -> None:
+def test_an_interpreter_that_was_replaced_since(session: AgentSession, run: Run, copied: Path) -> None:
     """Its file is gone; the kernel says so behind the name."""
-    copy = tmp_path / "python3.99t"
-    shutil.copy2(python.resolve(), copy)
-    home = python.parent.parent
-    child = run(copy, "-c", WAIT, env={"PYTHONHOME": str(home), "LD_LIBRARY_PATH": f"{home}/lib"})
-    copy.unlink()
+    child = run(copied, "-c", WAIT)
+    copied.unlink()
     found = find(session, child.pid)
     assert found is not None
-    assert (found.python, found.executable) == (True, str(copy))
+    assert (found.python, found.executable) == (True, str(copied))
 
 
 def test_zombies_and_what_ends_meanwhile(session: AgentSession, python: Path) -> None:
@@ -242,10 +249,10 @@ def test_odd_names(session: AgentSession, run: Run, python: Path) -> None:
 
 
 @needs_root
-def test_processes_of_others_are_unknown_rather_than_harmless(tmp_path: Path, run: Run, python: Path) -> None:
+def test_processes_of_others_are_unknown_rather_than_harmless(tmp_path: Path, run: Run, copied: Path) -> None:
     """Neither executable nor memory of another user's process can be seen."""
-    named = run(python, "-c", WAIT)
-    titled = run("bash", "-c", f'exec -a "VLLM::EngineCore" {python} -c "{WAIT}"')
+    named = run(copied, "-c", WAIT)
+    titled = run("bash", "-c", f'exec -a "VLLM::EngineCore" {copied} -c "{WAIT}"')
     with connect_as_nobody(tmp_path) as session:
         found = find(session, named.pid)
         assert found is not None
