@@ -93,9 +93,10 @@ def push_carried(
     """Carries, and has ``push`` go on from there; no other run carries this worktree meanwhile."""
     with alone(options):
         carried = carry_for(target, options, source, stages)
-        if carried.problems:
+        if carried.ported is None:
             return result_of_port("push", carried, target, stages)
-        return told_of_carried(push(structs.replace(options, worktree=carried.place)), carried)
+        result = push(structs.replace(options, worktree=carried.place))
+        return _with_place(result, carried.place, carried.ported)
 
 
 def carry_for(target: Contact, options: Options, source: Source, stage: Stage) -> Carried:
@@ -164,27 +165,11 @@ def _conflict(path: RepoPath, image: ObjectId, development: str) -> Problem:
     )
 
 
-def told_of_carried(result: Result, carried: Carried) -> Result:
-    """A push's result in terms of the development: where its state is, and remedies that hold there."""
-    ported = carried.ported
-    if ported is None:
-        return result
-    note = f"pushed from {carried.place}, which carries {ported.branch or ported.head[:12]}"
-    return structs.replace(
-        result,
-        details={**result.details, "notes": [*result.details.get("notes", ()), note]},
-        problems=tuple(
-            structs.replace(item, next_step=_for_development(item.next_step, ported))
-            for item in result.problems
-        ),
-    )
-
-
-def _for_development(next_step: str | None, ported: Ported) -> str | None:
-    """Undoing means the image commit's file: HEAD is another one, and may hold the change."""
-    git = f"git -C {shlex.quote(ported.root)}"
-    changed = (next_step or "").replace("git checkout HEAD -- ", f"{git} checkout {ported.image_commit} -- ")
-    return changed.replace("git stash push --include-untracked -- ", f"{git} rm -f -- ") or None
+def _with_place(result: Result, place: Path, ported: Ported) -> Result:
+    """A push's result, with where the state is that it came from."""
+    note = f"pushed from {place}, which carries {ported.branch or ported.head[:12]}"
+    notes = [*result.details.get("notes", ()), note]
+    return structs.replace(result, details={**result.details, "notes": notes})
 
 
 def result_of_port(command: str, carried: Carried, target: Contact | None, stages: Stages) -> Result:

@@ -21,6 +21,7 @@ from overlaysync.core.classify import (
     needs_content,
 )
 from overlaysync.core.evidence import image_commit
+from overlaysync.core.finding import in_development
 from overlaysync.errors import WorkloadError, WorktreeChangedError
 from overlaysync.model.classified import ClassifiedChange
 from overlaysync.model.evidence import Evidence
@@ -152,4 +153,12 @@ def _classify(
                 )
                 continue
         found.append(classify(change, before, after, not_built=patterns))
-    return classify_set(found, snapshot.tree.keys()), unstable
+    classified = classify_set(found, snapshot.tree.keys())
+    if (ported := snapshot.repository.ported) is not None:
+        classified = tuple(
+            structs.replace(
+                item, problems=tuple(in_development(each, item.change, ported) for each in item.problems)
+            )
+            for item in classified
+        )
+    return classified, unstable

@@ -7,8 +7,10 @@ import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from msgspec import structs
+
 from overlaysync.model.problem import Problem
-from overlaysync.model.worktree import Change, ChangeKind, RepoPath
+from overlaysync.model.worktree import Change, ChangeKind, Ported, RepoPath
 
 _USER_INFORMATION = re.compile(r"//[^/@\s]+@")
 
@@ -31,6 +33,14 @@ def as_problem(finding: Finding, change: Change) -> Problem:
     return Problem(finding.code, finding.message, _next_step(finding.code, change), change.path)
 
 
+def in_development(problem: Problem, change: Change, ported: Ported) -> Problem:
+    """The same, with a remedy that holds where a carried state comes from.
+
+    HEAD is another commit there, and may hold the change; what undoes it is the image commit's file.
+    """
+    return structs.replace(problem, next_step=_next_step(problem.code, change, ported))
+
+
 def listed(items: Sequence[str], limit: int = 6) -> str:
     """At most ``limit`` of the items, and how many more there are."""
     more = len(items) - limit
@@ -51,26 +61,41 @@ _REMEDIES = {
 }
 
 
-def _next_step(code: str, change: Change) -> str:
+def _next_step(code: str, change: Change, ported: Ported | None = None) -> str:
     if code == "unsafe-name":
         return f"rename it: {'mv' if change.head is None else 'git mv'} -- {shell_word(change.path)} NEW-NAME"
-    undo = _undo_submodule(change) if code == "submodule-change" and change.content is None else _undo(change)
+    is_submodule = code == "submodule-change" and change.content is None
+    undo = _undo_submodule(change, ported) if is_submodule else _undo(change, ported)
     return f"{_REMEDIES.get(code, 'rebuild the image')}, or undo: {undo}"
 
 
-def _undo(change: Change) -> str:
-    """The git command that takes the change out of the difference; a new file is kept in the stash."""
-    path = shell_word(change.path)
-    if change.kind is ChangeKind.ADDED:
-        return f"git stash push --include-untracked -- {path}"
-    return f"git checkout HEAD -- {path}"
+def _undo(change: Change, ported: Ported | None) -> str:
+    """The git command that takes the change out of the difference; a new file is kept in the stash.
+
+    Where the change was carried, the new file may be committed, and goes from the branch.
+    """
+    if change.kind is not ChangeKind.ADDED:
+        return _check_out(change, ported)
+    taken_out = "git stash push --include-untracked" if ported is None else f"{_git_of(ported)} rm -f"
+    return f"{taken_out} -- {shell_word(change.path)}"
 
 
-def _undo_submodule(change: Change) -> str:
+def _check_out(change: Change, ported: Ported | None) -> str:
+    checkout = "git checkout HEAD"
+    if ported is not None:
+        checkout = f"{_git_of(ported)} checkout {ported.image_commit}"
+    return f"{checkout} -- {shell_word(change.path)}"
+
+
+def _git_of(ported: Ported) -> str:
+    return f"git -C {shlex.quote(ported.root)}"
+
+
+def _undo_submodule(change: Change, ported: Ported | None) -> str:
     path = shell_word(change.path)
     if change.kind is ChangeKind.ADDED:
         return f"mv -- {path} .."
-    return f"git checkout HEAD -- {path} && git submodule update --init -- {path}"
+    return f"{_check_out(change, ported)} && git submodule update --init -- {path}"
 
 
 def shell_word(path: RepoPath) -> str:
