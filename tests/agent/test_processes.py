@@ -43,7 +43,7 @@ def run() -> Iterator[Run]:
 
 @pytest.fixture
 def copied(python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A Python whose file is no environment's: one that hides its command line holds up pushes to all of those.
+    """A Python of its own file: one that hides its command line holds up pushes to all that share its file.
 
     Tests that run at the same time push to environments of the machine's own.
     """
