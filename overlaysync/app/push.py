@@ -24,6 +24,9 @@ from overlaysync.model.result import Result
 from overlaysync.state.directories import cache_directory
 from overlaysync.worktree.worktree import Worktree, open_worktree
 
+Hold = Callable[[Situation], None]
+"""Raises to give up; asked when everything is read, and again before anything is renamed."""
+
 
 def push(options: Options, stage: Stage, *, dry_run: bool = False, source: Source | None = None) -> Result:
     """Reads everything, decides, and unless something stands in the way carries it out and proves it.
@@ -55,10 +58,11 @@ def push_over(
     stages: Stages,
     *,
     dry_run: bool = False,
-    hold: Callable[[], None] = lambda: None,
+    hold: Hold = lambda _: None,
 ) -> Result:
-    """A push over a contact that is there already. ``hold`` raises to give up before anything is renamed."""
+    """A push over a contact that is there already."""
     situation = survey(target, worktree, options, stages)
+    hold(situation)
     if situation.problems:
         code = exit_code(situation.problems)
         return result_of("push", "refused", code, target, situation, stages.milliseconds())
@@ -88,12 +92,12 @@ def _apply(
     situation: Situation,
     options: Options,
     stages: Stages,
-    hold: Callable[[], None],
+    hold: Hold,
 ) -> Manifest:
     changes = {change.path: change for change in situation.reading.snapshot.changes}
 
     def last_look() -> None:
-        hold()
+        hold(situation)
         if worktree.moved():
             raise BaselineError("HEAD moved during the push; nothing was changed", "run the command again")
 

@@ -14,6 +14,7 @@ from overlaysync.app.survey import Situation
 from overlaysync.app.timing import Stages
 from overlaysync.core import companions, presence
 from overlaysync.core.backends import ships_whole
+from overlaysync.core.origin import other_origin
 from overlaysync.errors import UsageError
 from overlaysync.model.evidence import Baseline
 from overlaysync.model.manifest import Manifest
@@ -29,7 +30,7 @@ from overlaysync.model.result import (
     ResultTarget,
 )
 from overlaysync.model.target import UNKNOWN, InstalledPath, Inventory, Validation
-from overlaysync.model.worktree import MODE_EXECUTABLE, Snapshot
+from overlaysync.model.worktree import MODE_EXECUTABLE, Repository, Snapshot
 
 
 def target_of(contact: Contact) -> ResultTarget:
@@ -192,7 +193,7 @@ def details_of(contact: Contact, situation: Situation) -> dict[str, Any]:
         "overlay": [item.destination for item in reading.overlay.values()],
         "overlay_manifest": manifest.id if manifest is not None else None,
         "acknowledged": {item.risk: list(item.paths) for item in situation.acknowledged},
-        "overlaid_from": _origin(manifest, snapshot.repository.root),
+        "overlaid_from": _origin(manifest, snapshot.repository),
         "left_out": [f"{item.message} → {item.next_step}" for item in situation.selection.left_out],
         "ignored": [
             f"{item.path}: synced, though ignored by {item.rule}, so that git add leaves it out"
@@ -225,12 +226,11 @@ def details_of(contact: Contact, situation: Situation) -> dict[str, Any]:
     }
 
 
-def _origin(manifest: Manifest | None, root: str) -> str | None:
+def _origin(manifest: Manifest | None, repository: Repository) -> str | None:
     """Whose overlay it is, where another worktree pushed it: this push takes that one's place."""
-    if manifest is None or manifest.repository.root == root:
+    origin = None if manifest is None else other_origin(manifest, repository)
+    if manifest is None or origin is None:
         return None
-    branch = f" ({manifest.repository.branch})" if manifest.repository.branch else ""
-    origin = f"{manifest.repository.root}{branch}"
     return f"the overlay of {len(manifest.overlay)} files was pushed from {origin} at {manifest.time}"
 
 

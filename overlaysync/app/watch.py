@@ -12,6 +12,7 @@ from msgspec import Struct
 from overlaysync.app.follow import Follower
 from overlaysync.app.options import Options
 from overlaysync.app.port import Source
+from overlaysync.app.telling import Teller
 from overlaysync.config.configuration import WatchConfiguration
 from overlaysync.config.loading import load
 from overlaysync.model.moment import Moment
@@ -53,7 +54,8 @@ def watch(
     quiet, bound = _settled(pace, load(Path(located.root), options.config).watch)
     wakeups = wakeups or Wakeups()
     with ExitStack() as opened:
-        follower = opened.enter_context(Follower(options, located.git_directory, source, tell))
+        teller = Teller(tell)
+        follower = opened.enter_context(Follower(options, located.git_directory, source, teller))
         link = follower.connect()
         files = FileEvents(Path(located.root), Path(located.git_directory), wakeups.wake, poll=pace.poll)
         opened.callback(files.close)
@@ -66,13 +68,13 @@ def watch(
         engine = LineEvents(link.transport.events, engine_tells)
         opened.callback(engine.close)
         how = "by events" if files.polling is None else f"by polling: {files.polling}"
-        follower.say("watching", f"{located.root} for {link.identity.kind}:{link.identity.name}, {how}")
+        teller.say("watching", f"{located.root} for {link.identity.kind}:{link.identity.name}, {how}")
         try:
-            _follow(follower, files, wakeups, quiet, bound)
+            _follow(follower, teller, files, wakeups, quiet, bound)
         except KeyboardInterrupt:
             if follower.cut_short:
                 raise
-            follower.say("ended", "interrupted while nothing was under way; the target keeps what it has")
+            teller.say("ended", "interrupted while nothing was under way; the target keeps what it has")
 
 
 def _settled(pace: Pace, configured: WatchConfiguration) -> tuple[float, float]:
@@ -84,28 +86,36 @@ def _settled(pace: Pace, configured: WatchConfiguration) -> tuple[float, float]:
     )
 
 
-def _follow(follower: Follower, files: FileEvents, wakeups: Wakeups, quiet: float, bound: float) -> None:
+def _follow(
+    follower: Follower, teller: Teller, files: FileEvents, wakeups: Wakeups, quiet: float, bound: float
+) -> None:
     since: float | None = None
     rest = 0.0
+
+    def goes_on() -> bool:
+        """Whether files change still, so that a push would have half of it; only so long is it waited for."""
+        changed = wakeups.changed
+        return changed is not None and time.monotonic() < (changed if since is None else since) + bound
+
     while not wakeups.stopped:
         began = time.monotonic()
-        outcome = follower.look(since)
+        outcome = follower.look(since, goes_on)
         if files.falls_back():
-            follower.say("watching", f"from now on by polling: {files.polling}")
+            teller.say("watching", f"from now on by polling: {files.polling}")
         # what changes nothing (logs of a running job, builds) costs at most half of one core, then ever less
         spent = time.monotonic() - began
         rest = 0.0 if outcome.told else min(max(rest * 2, spent), MOST_REST_SECONDS)
-        since = _sleep(follower, wakeups, outcome.again or SAFETY_SECONDS, quiet, bound, rest)
+        since = since if outcome.unsettled else None
+        if _sleep(follower, wakeups, outcome.again or SAFETY_SECONDS, rest):
+            since = wakeups.settle(quiet, bound, since)
 
 
-def _sleep(
-    follower: Follower, wakeups: Wakeups, longest: float, quiet: float, bound: float, rest: float
-) -> float | None:
-    """Until another look is due. When what it is about began (monotonic); None for a look without cause."""
+def _sleep(follower: Follower, wakeups: Wakeups, longest: float, rest: float) -> bool:
+    """Until another look is due; whether something happened that may have to settle first."""
     while True:
         if wakeups.wait(longest):
             if rest and not wakeups.stopped:
                 time.sleep(rest)
-            return wakeups.settle(quiet, bound)
+            return True
         if not follower.is_held_up():
-            return None
+            return False

@@ -46,19 +46,27 @@ class Wakeups:
         with self._condition:
             return self._condition.wait_for(lambda: self._first is not None, seconds)
 
-    def settle(self, quiet: float, bound: float) -> float | None:
+    @property
+    def changed(self) -> float | None:
+        """When the first file changed that nobody took as seen yet (monotonic), or None."""
+        return self._changed
+
+    def settle(self, quiet: float, bound: float, since: float | None = None) -> float | None:
         """Waits until nothing has happened for ``quiet`` seconds, at most ``bound`` since the first event.
 
-        What happened until then is taken as seen; what comes later wakes again. Returns when the first file
-        changed, on the monotonic clock, or None where none did.
+        What happened until then is taken as seen; what comes later wakes again. ``since``: when the change
+        began that this goes on with. Returns when the first file changed, on the monotonic clock, or None
+        where none did.
         """
         with self._condition:
             first = self._first
             if first is None:
-                return None
+                return since
+            if since is not None:
+                first = since
             while (
                 not self.stopped and (left := min(self._last + quiet, first + bound) - time.monotonic()) > 0
             ):
                 self._condition.wait(left)
             changed, self._first, self._changed = self._changed, None, None
-            return changed
+            return changed if since is None else since

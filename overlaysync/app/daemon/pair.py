@@ -9,9 +9,9 @@ from datetime import datetime, timezone
 
 from msgspec import Struct, structs
 
-from overlaysync.app.follow import after
 from overlaysync.app.options import Options
 from overlaysync.app.port import Source
+from overlaysync.app.telling import after
 from overlaysync.app.watch import Pace, watch
 from overlaysync.config.daemon import PairConfiguration
 from overlaysync.errors import OverlaysyncError

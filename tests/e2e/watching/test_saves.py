@@ -6,11 +6,14 @@ import os
 import subprocess
 import sys
 import time
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from overlaysync.watching.files import POLL_SECONDS
+from tests.e2e import relay
 from tests.e2e.scenario import LocalScenario
 from tests.e2e.watcher import Watcher, watching
 
@@ -130,13 +133,47 @@ def test_five_hundred_files_are_one_transaction(local: LocalScenario) -> None:
         local.project.write(f"sample_pkg/many/m{number}.py", f"NUMBER = {number}\n")
     local.project.write("sample_pkg/many/__init__.py", "")
     local.project.git("stash", "push", "--quiet", "--include-untracked")
-    # git holds no lock while it brings untracked files back; on a busy machine its pauses can be long
-    with watching(local, "--quiet-ms", "300", "--bound-ms", "10000") as watcher:
+    # git holds no lock while it brings untracked files back; a busy machine takes longer than the bound
+    with watching(local, "--bound-ms", "10000") as watcher:
         watcher.until("unchanged")
         local.project.git("stash", "pop", "--quiet")
         moment = watcher.next()
         assert (moment["event"], len(sources(moment))) == ("applied", 501)
         assert watcher.is_silent(1)
+
+
+def test_what_comes_while_a_push_is_under_way_goes_with_it(local: LocalScenario) -> None:
+    """Here: everything is staged, nothing is renamed."""
+    late = local.project.path / "sample_pkg" / "late.py"
+    write = f"(open({str(late)!r}, 'w').write('LATE = 1\\n'), time.sleep(0.3))"
+    evil = f"(os.path.exists({str(late)!r}) or {write}, frame(reply))[1]"
+    relay.install(local.environment.prefix, "begin", evil)
+    with watching(local, "--bound-ms", "10000") as watcher:
+        watcher.until("unchanged")
+        local.edit_generation()
+        moment = watcher.next()
+        assert (moment["event"], sources(moment)) == ("applied", [ENGINE, "sample_pkg/late.py"])
+        assert moment["latency_ms"] > 300
+
+
+def test_another_worktrees_push_is_not_taken_back(local: LocalScenario) -> None:
+    """Two watches of one target would else take turns for ever; by polling, every second."""
+    other = replace(local, project=copy(local.project))
+    other.project.path = local.cli.directory / "other"
+    local.project.git("worktree", "add", "--quiet", str(other.project.path))
+    with watching(local, "--poll") as watcher:
+        watcher.until("unchanged")
+        local.edit_generation(2)
+        watcher.until("applied")
+        other.edit_generation(3)
+        other.applied()
+        moment = watcher.next()
+        assert (moment["event"], str(other.project.path) in moment["message"]) == ("paused", True)
+        assert watcher.is_silent(3 * POLL_SECONDS)
+        assert local.answer() == "generation 3: 1.0"
+        local.edit_generation(4)
+        watcher.until("applied")
+        assert local.answer() == "generation 4: 1.0"
 
 
 def test_without_events_it_looks_regularly_and_says_so(local: LocalScenario) -> None:

@@ -1,0 +1,128 @@
+"""What a watch says of each look, and what follows from it: nothing is said twice."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timezone
+
+from msgspec import Struct
+
+from overlaysync.errors import (
+    ApplyError,
+    BaselineError,
+    LockedError,
+    OverlayDamagedError,
+    OverlaysyncError,
+    SupersededError,
+    TargetError,
+    UsageError,
+    WorkloadError,
+    WorktreeChangedError,
+)
+from overlaysync.model.moment import Event, Moment
+from overlaysync.model.result import Result, ResultProblem
+
+WORKLOAD = frozenset({"workload", "workload-unknown"})
+HELD_SECONDS = 0.05
+NAMED = 3
+
+AFTER_ERROR: tuple[tuple[type[OverlaysyncError], Event, float | None], ...] = (
+    (SupersededError, "paused", None),
+    (LockedError, "waiting", 1.0),
+    (WorkloadError, "waiting", 0.5),
+    (WorktreeChangedError, "waiting", HELD_SECONDS),
+    (ApplyError, "failed", 5.0),
+    (BaselineError, "paused", None),
+    (TargetError, "lost", 2.0),
+    (OverlayDamagedError, "refused", None),
+    (UsageError, "refused", None),
+)
+"""What an error means here, and after how many seconds another look is worth it without any event."""
+
+
+def after(error: OverlaysyncError) -> tuple[Event, float | None]:
+    """What an error is told as, and after how many seconds another look is worth it; None: not by itself."""
+    found = ((event, again) for kind, event, again in AFTER_ERROR if isinstance(error, kind))
+    return next(found, ("failed", None))
+
+
+class Outcome(Struct, frozen=True):
+    """``told``: the look found something new. ``again``: seconds until another look is due; None for long.
+
+    ``unsettled``: the change went on while it was looked at, and is still to be pushed.
+    """
+
+    told: bool
+    again: float | None = None
+    unsettled: bool = False
+
+
+class Teller:
+    """Remembers what was said last, and of which container."""
+
+    def __init__(self, tell: Callable[[Moment], None]) -> None:
+        self._tell = tell
+        self._said: tuple[Event, str] | None = None
+        self._container: str | None = None
+
+    @property
+    def last(self) -> Event | None:
+        return self._said[0] if self._said is not None else None
+
+    def say(self, event: Event, message: str, **more: object) -> bool:
+        """Tells what was not said the last time; whether it was."""
+        if (event, message) == self._said:
+            return False
+        self._said = (event, message)
+        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        self._tell(Moment(event=event, time=now, message=message, **more))  # type: ignore[arg-type]
+        return True
+
+    def result(self, result: Result, since: float | None) -> Outcome:
+        """Tells what a push came to. ``since``: when the change began (monotonic)."""
+        if result.outcome == "applied":
+            return Outcome(told=self._applied(result, since))
+        if result.outcome == "unchanged":
+            self._remember(result)
+            return Outcome(told=self._unchanged(result))
+        codes = {problem.code for problem in result.problems}
+        first = result.problems[0]
+        waits = codes <= WORKLOAD
+        event: Event = "waiting" if waits else "paused" if "head-differs" in codes else "refused"
+        shown = [_sentence(problem) for problem in result.problems[:NAMED]]
+        more = len(result.problems) - len(shown)
+        message = "; ".join([*shown, f"and {more} more"] if more else shown)
+        told = self.say(event, message, next_step=first.next_step, result=result)
+        return Outcome(told=told, again=0.5 if waits else None)
+
+    def error(self, error: OverlaysyncError) -> Outcome:
+        """Tells what ended a look."""
+        event, again = after(error)
+        if isinstance(error, WorktreeChangedError):
+            return Outcome(told=False, again=again, unsettled=True)  # it goes on by itself
+        return Outcome(told=self.say(event, error.message, next_step=error.next_step), again=again)
+
+    def _applied(self, result: Result, since: float | None) -> bool:
+        names = [operation.source for operation in result.operations]
+        shown = ", ".join([*names[:NAMED], f"and {len(names) - NAMED} more"] if len(names) > NAMED else names)
+        latency = None if since is None else round((time.monotonic() - since) * 1000, 1)
+        again = " again, into another container" if self._remember(result) else ""
+        self._said = None  # two alike are two
+        return self.say("applied", f"applied{again}: {shown}", latency_ms=latency, result=result)
+
+    def _unchanged(self, result: Result) -> bool:
+        if self.last in ("applied", "unchanged"):
+            return False
+        return self.say("unchanged", "the worktree's state is in the target, proven", result=result)
+
+    def _remember(self, result: Result) -> bool:
+        """Whether the container is another than before."""
+        container = result.target.container_id if result.target is not None else None
+        before, self._container = self._container, container
+        return before not in (None, container)
+
+
+def _sentence(problem: ResultProblem) -> str:
+    named = problem.path is None or problem.path in problem.message
+    return problem.message if named else f"{problem.path}: {problem.message}"
