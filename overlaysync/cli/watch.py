@@ -44,8 +44,8 @@ def command(
     """Push at each settled change, until Ctrl-C.
 
     One agent stays connected. A refusal is told once, and what it was about arrives when the reason is gone.
-    While a workload runs nothing is written; it is waited for. What another worktree pushes meanwhile stays in
-    the target until something changes here.
+    While a workload runs nothing is written; it is waited for. What another worktree pushes meanwhile stays
+    in the target until something changes here.
     """
     from overlaysync.app.port import Source
     from overlaysync.app.watch import Pace, watch
