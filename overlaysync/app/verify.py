@@ -58,7 +58,10 @@ def verify(options: Options, stage: Stage) -> Result:
                 **result.details,
                 "imports": imports,
                 "workload_ignored": ignored,
-                "notes": presence.copies(inventory.files, overlay.values()),
+                "notes": [
+                    *presence.copies(inventory.files, overlay.values()),
+                    *workload.stale_ignored(running, inventory.recorded_at or 0.0),
+                ],
                 "hooks": list(target.interpreter.hooks),
             },
         )

@@ -30,6 +30,8 @@ NOTES = (
     "workload_ignored",
 )
 """Lists of a result's details that people are shown, in this order."""
+HEADINGS = {"hooks": "start-up hooks", "workload_ignored": "ignored by workload-ignore"}
+"""Of those whose name alone does not say it."""
 
 FACT = 10
 """Columns of the name of a fact."""
@@ -128,7 +130,7 @@ def _lists(result: Result, terminal: Terminal) -> None:
         if not entries:
             continue
         terminal.line()
-        terminal.line(f"{name.replace('_', ' ')}:", "dim")
+        terminal.line(f"{HEADINGS.get(name, name.replace('_', ' '))}:", "dim")
         for entry in entries[:SHOWN]:
             terminal.line(f"  {clean(str(entry))}")
         if len(entries) > SHOWN:

@@ -15,10 +15,14 @@ from overlaysync.model.target import Interpreter, RunningProcess
 
 
 class Workload(Struct, frozen=True):
-    """The processes that count, and the record of the check. ``known``: they could be listed at all."""
+    """The processes that count, and the record of the check. ``known``: they could be listed at all.
+
+    ``ignored``: would count, but for the configuration.
+    """
 
     known: bool = True
     processes: tuple[RunningProcess, ...] = ()
+    ignored: tuple[RunningProcess, ...] = ()
     record: WorkloadRecord = WorkloadRecord()
 
 
@@ -44,10 +48,17 @@ def find(
         if not could_have_loaded(process, interpreter, root, whole_machine=whole_machine):
             continue
         if any(_matches(process, pattern) for pattern in ignore):
-            ignored.append(f"{process.pid} {process.name}")  # a command line may hold secrets
+            ignored.append(process)
         else:
             counted.append(process)
-    return Workload(True, tuple(counted), WorkloadRecord(checked=len(processes), ignored=tuple(ignored)))
+    named = tuple(map(_name, ignored))
+    record = WorkloadRecord(checked=len(processes), ignored=named)
+    return Workload(True, tuple(counted), tuple(ignored), record)
+
+
+def _name(process: RunningProcess) -> str:
+    """For records: a command line may hold secrets."""
+    return f"{process.pid} {process.name}"
 
 
 def could_have_loaded(
@@ -128,6 +139,16 @@ def judge_stale(workload: Workload, recorded_at: float) -> list[Problem]:
             next_step="restart it",
         )
         for process in workload.processes
+        if _loaded(process) < recorded_at
+    ]
+
+
+def stale_ignored(workload: Workload, recorded_at: float) -> list[str]:
+    """Notes on ignored processes that have what was there before the overlay, as far as they loaded it."""
+    return [
+        f"process {_name(process)} (workload-ignore) {_since(process, recorded_at)}: "
+        "it keeps the code that it has loaded"
+        for process in workload.ignored
         if _loaded(process) < recorded_at
     ]
 

@@ -65,6 +65,8 @@ def test_a_dead_pair_does_not_stop_another(daemon: Daemon, local: LocalScenario,
     daemon.pairs(pair_of(local), nowhere, (tmp_path / "absent", "local:/nowhere", None))
     answer = daemon("start")
     assert answer["details"]["pid"]
+    [note] = answer["details"]["notes"]
+    assert str(tmp_path / "absent") in note
     until(lambda: daemon.events() == ["unchanged", "lost", "refused"])  # the last is no worktree at all
     local.edit_generation()
     until(lambda: daemon.events()[0] == "applied")  # to run the package before that would be a workload
@@ -195,9 +197,15 @@ def test_the_log_is_rotated(daemon: Daemon, local: LocalScenario) -> None:
 
 def test_a_systemd_unit(daemon: Daemon, isolation: Path) -> None:
     answer = daemon("unit")
-    text = Path(answer["details"]["unit"]).read_text()
+    unit = Path(answer["details"]["unit"])
+    text = unit.read_text()
     assert f"ExecStart={sys.executable} -m overlaysync daemon run" in text
-    text = Path(daemon("unit", "--file", "/a place/100%.toml")["details"]["unit"]).read_text()
+    assert daemon("unit")["exit_code"] == 0
+    other = ("unit", "--file", "/a place/100%.toml")
+    assert daemon(*other)["exit_code"] == 2  # what stands there may have been edited
+    assert unit.read_text() == text
+    unit.unlink()
+    text = Path(daemon(*other)["details"]["unit"]).read_text()
     assert 'run --file "/a place/100%%.toml"\n' in text
 
 

@@ -44,6 +44,9 @@ def test_what_the_configuration_ignores(scenario: Scenario) -> None:
     scenario.project.write("overlaysync.toml", '[[package]]\nworkload-ignore = ["python3 * jupyter"]\n')
     answer = scenario.applied()
     assert len(answer["details"]["workload_ignored"]) == 1
+    answer = scenario.ask("verify")
+    assert answer["problems"] == []
+    assert "(workload-ignore) started before the last push" in answer["details"]["notes"][0]
 
 
 def test_a_process_that_erased_its_command_line(scenario: Scenario) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from overlaysync import __version__
 from overlaysync.app.daemon import places
 from overlaysync.app.daemon.control import Server, ask
 from overlaysync.app.daemon.pair import Pair
-from overlaysync.config.daemon import daemon_file, load_daemon
+from overlaysync.config.daemon import PairConfiguration, daemon_file, load_daemon
 from overlaysync.errors import LockedError, UsageError
 from overlaysync.model.result import Outcome, Result
 
@@ -67,7 +67,7 @@ def run(file: Path | None) -> Result:
 
 def start(file: Path | None) -> Result:
     """Begins a daemon in the background, and waits until it answers. Raises what ``run`` raises first."""
-    load_daemon(file or daemon_file())
+    pairs = load_daemon(file or daemon_file()).pair
     if (running := ask(places.socket_path(), "status")) is not None:
         raise LockedError(
             f"a daemon runs already (pid {running['pid']})", "see it: overlaysync daemon status"
@@ -85,10 +85,20 @@ def start(file: Path | None) -> Result:
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and process.poll() is None:
         if (answer := ask(places.socket_path(), "status")) is not None:
-            return _result("daemon start", f"started: pid {answer['pid']}", outcome="applied", **answer)
+            sentence, notes = f"started: pid {answer['pid']}", _absent(pairs)
+            return _result("daemon start", sentence, outcome="applied", notes=notes, **answer)
         time.sleep(0.05)
     process.kill()
     raise UsageError("the daemon did not start", "see why: overlaysync daemon run")
+
+
+def _absent(pairs: Iterable[PairConfiguration]) -> list[str]:
+    """What is misspelt, or on a disk that is mounted later: no reason for the others not to start."""
+    return [
+        f"the worktree {str(pair.directory)!r} is not there; it is waited for"
+        for pair in pairs
+        if not pair.directory.is_dir()
+    ]
 
 
 def stop() -> Result:
@@ -129,7 +139,10 @@ def logs(lines: int) -> Iterator[str]:
 
 
 def unit(file: Path | None) -> Result:
-    """Writes a systemd user unit, and says how to enable it. Raises UsageError where it cannot be written."""
+    """Writes a systemd user unit, and says how to enable it.
+
+    Raises UsageError where it cannot be written, and where there is another, which a person may have edited.
+    """
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     place = home / "systemd" / "user" / "overlaysync.service"
     words = [sys.executable, "-m", "overlaysync", "daemon", "run"]
@@ -137,6 +150,8 @@ def unit(file: Path | None) -> Result:
     text = UNIT.format(command=" ".join(map(_quoted, words)))
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
+        if place.exists() and place.read_text(encoding="utf-8", errors="replace") != text:
+            raise UsageError(f"{place} is there already, with another content", "move it away first")
         place.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{place} cannot be written: {error.strerror}", "make it writable") from error
