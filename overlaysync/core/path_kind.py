@@ -52,7 +52,6 @@ class PathKind(enum.Enum):
 
 
 _BY_NAME = (
-    (_STARTUP_HOOK, PathKind.STARTUP_HOOK),
     (re.compile(r"\.gitmodules"), PathKind.SUBMODULES),
     (_OUTSIDE, PathKind.OUTSIDE),
     (_LOCK, PathKind.LOCK),
@@ -71,7 +70,7 @@ _BY_SUFFIX: tuple[tuple[Collection[str], PathKind], ...] = (
 def path_kind(path: str) -> PathKind:
     """The kind of a repository path. The first that applies of: fixed names, build files, suffixes."""
     name = path.rpartition("/")[2]
-    if _STARTUP_PACKAGE.fullmatch(path):
+    if is_startup_hook(path):
         return PathKind.STARTUP_HOOK
     fixed = next((kind for pattern, kind in _BY_NAME if pattern.fullmatch(name)), None)
     if fixed:
@@ -81,6 +80,11 @@ def path_kind(path: str) -> PathKind:
     if _is_requirements_file(path):
         return PathKind.OUTSIDE if requirements.for_development_only(name) else PathKind.REQUIREMENTS
     return _kind_by_suffix(name)
+
+
+def is_startup_hook(path: str) -> bool:
+    """Whether Python runs a file at its start, of whatever it is asked to run."""
+    return bool(_STARTUP_HOOK.fullmatch(path.rpartition("/")[2]) or _STARTUP_PACKAGE.fullmatch(path))
 
 
 def without_suffix(path: str, suffixes: tuple[str, ...]) -> str | None:

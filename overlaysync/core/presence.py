@@ -10,7 +10,7 @@ from msgspec import Struct
 from overlaysync.core.backends import Whole
 from overlaysync.core.finding import listed
 from overlaysync.core.mapping import Shipped
-from overlaysync.core.path_kind import PathKind, path_kind
+from overlaysync.core.path_kind import is_startup_hook
 from overlaysync.core.surroundings import Surroundings, extension_of, parent
 from overlaysync.model.plan import Placement
 from overlaysync.model.target import FileKind, InstalledFile, InstalledPath
@@ -40,7 +40,7 @@ def absent(
             missing.append(f"{path}: RECORD lists {', '.join(places)}, and it is not there")
         elif not entry.is_file or shipped.ships(path):
             continue
-        elif path_kind(path) is PathKind.STARTUP_HOOK:
+        elif is_startup_hook(path):
             missing.append(f"{path}: a start-up hook, which the image does not have")
         elif (package := around.package_of(parent(path))) is not None:
             reason = _expected(path, package, around, whole)

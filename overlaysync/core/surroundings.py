@@ -21,13 +21,11 @@ class Surroundings:
     def __init__(self, tree: Mapping[RepoPath, TreeEntry], shipped: Shipped) -> None:
         self._shipped = shipped
         self._by_directory: dict[str, list[RepoPath]] = defaultdict(list)
-        self._below: dict[str, list[RepoPath]] = defaultdict(list)
         for path, entry in tree.items():
             if entry.is_file:
-                directory = parent(path)
-                self._by_directory[directory].append(path)
-                for level in (directory, *directories_above(directory)):
-                    self._below[level].append(path)
+                self._by_directory[parent(path)].append(path)
+        self._below: dict[str, list[RepoPath]] = {}  # of the directories that were asked for
+        self._packages: dict[str, str | None] = {}
 
     def beside(self, directory: str, extension: str | None = None) -> list[RepoPath]:
         """Tracked files of a directory itself, all or those of one extension."""
@@ -35,7 +33,15 @@ class Surroundings:
 
     def below(self, directory: str, extension: str | None = None) -> list[RepoPath]:
         """Tracked files of a directory and all below it."""
-        return _of(self._below.get(directory, []), extension)
+        if directory not in self._below:
+            start = f"{directory}/" if directory else ""
+            self._below[directory] = [
+                path
+                for level, paths in self._by_directory.items()
+                if level == directory or level.startswith(start)
+                for path in paths
+            ]
+        return _of(self._below[directory], extension)
 
     def ships_all(self, paths: Iterable[RepoPath]) -> bool:
         return all(map(self._shipped.ships, paths))
@@ -45,9 +51,11 @@ class Surroundings:
 
     def package_of(self, directory: str) -> str | None:
         """The outermost directory, at or above, of which files ship themselves; never the root."""
-        levels = (directory, *directories_above(directory))
-        packages = [level for level in levels if level and self.ships_any(self.beside(level))]
-        return packages[-1] if packages else None
+        if directory not in self._packages:
+            above = self.package_of(parent(directory)) if directory else None
+            itself = directory if directory and self.ships_any(self.beside(directory)) else None
+            self._packages[directory] = above or itself
+        return self._packages[directory]
 
     def place(self, path: RepoPath, ancestor: str, known: Sequence[RepoPath]) -> InstalledPath | None:
         """Where a path below ``ancestor`` is installed if it keeps its place among the ``known`` files there.
