@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct, structs
-from packaging.utils import canonicalize_name
 
 from overlaysync.app.options import Options, Stage
 from overlaysync.config.configuration import PackageConfiguration
@@ -17,6 +16,7 @@ from overlaysync.config.loading import load
 from overlaysync.config.selection import LOCAL, on_this_machine, select
 from overlaysync.core.image_identity import resolve
 from overlaysync.core.modules import choose
+from overlaysync.core.names import canonical
 from overlaysync.errors import LockedError, TargetError, UsageError
 from overlaysync.model.seams import Transport
 from overlaysync.model.target import (
@@ -167,7 +167,7 @@ def _named(package: PackageConfiguration) -> str:
             "no distribution is named, and the repository's own metadata names none",
             "name the installed project: --distribution NAME",
         )
-    return canonicalize_name(package.distribution)
+    return canonical(package.distribution)
 
 
 def _identity(transport: Transport, image_index: Path | None) -> TargetIdentity:

@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from packaging.utils import canonicalize_name
 
 from overlaysync.config.configuration import Document, PackageConfiguration, WatchConfiguration
 from overlaysync.config.keys import FILE_PATTERNS, KEYS, LONGEST_MS, key_name, shown, shown_path
 from overlaysync.config.selection import LOCAL
+from overlaysync.core.names import canonical
 from overlaysync.errors import ConfigError
 
 _TYPE_ERROR = re.compile(r"got `(?P<got>\w+)`.* - at `\$\.(?P<key>.+)`", re.DOTALL)
@@ -105,7 +105,7 @@ def check(document: Document, origin: Origin) -> None:
                 "is missing, which only a single package may leave out",
                 f"write for example: {KEYS['distribution'].example}",
             )
-        name = canonicalize_name(package.distribution)
+        name = canonical(package.distribution)
         if name in names:
             raise origin.error(where, f"{shown(name)} has two tables", "make them one table")
         names.add(name)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from msgspec import structs
-from packaging.utils import canonicalize_name
 
 from overlaysync.config.configuration import Configuration, PackageConfiguration
 from overlaysync.config.keys import KEYS, shown, shown_path
+from overlaysync.core.names import canonical
 from overlaysync.errors import UsageError
 
 LOCAL = "local:"
@@ -38,9 +38,9 @@ def select(configuration: Configuration, distribution: str | None) -> PackageCon
             f"{shown(distribution)} is no name of a distribution",
             "name it as `pip list` does in the target",
         )
-    wanted = canonicalize_name(distribution)
+    wanted = canonical(distribution)
     for package in packages:
-        if package.distribution is not None and canonicalize_name(package.distribution) == wanted:
+        if package.distribution is not None and canonical(package.distribution) == wanted:
             return package
     if configuration.distribution_by_default:
         return structs.replace(packages[0], distribution=distribution)

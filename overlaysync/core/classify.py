@@ -9,12 +9,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from pathspec import GitIgnoreSpec
-
 from overlaysync.core import buildfiles, python_source, requirements, setuptools_files
 from overlaysync.core.finding import Finding, Judgement, as_problem, printable
 from overlaysync.core.neighbours import classify_set
 from overlaysync.core.path_kind import PathKind, path_kind
+from overlaysync.core.patterns import Patterns
 from overlaysync.model.classified import ChangeClass, ClassifiedChange
 from overlaysync.model.worktree import (
     MODE_LINK,
@@ -102,7 +101,7 @@ def classify(
     kind = _kind(change.path, before, after)
     other_type = _other_type(change)
     overlayable = kind in (PathKind.PYTHON, PathKind.DATA) and not other_type
-    if not overlayable and _patterns(tuple(not_built)).match_file(change.path):
+    if not overlayable and _patterns(tuple(not_built)).match(change.path):
         return ClassifiedChange(change, ChangeClass.OUTSIDE, note="no build reads it")
     if other_type:
         change_class, finding = other_type
@@ -120,8 +119,8 @@ def _kind(path: RepoPath, before: bytes | None, after: bytes | None) -> PathKind
 
 
 @functools.lru_cache(maxsize=8)
-def _patterns(lines: tuple[str, ...]) -> GitIgnoreSpec:
-    return GitIgnoreSpec.from_lines(lines)
+def _patterns(lines: tuple[str, ...]) -> Patterns:
+    return Patterns(lines)
 
 
 def _other_type(change: Change) -> tuple[ChangeClass, Finding] | None:

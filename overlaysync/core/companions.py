@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from packaging.markers import default_environment
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion
+from typing import TYPE_CHECKING
 
 from overlaysync.core import provenance
+from overlaysync.core.names import canonical
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.problem import Problem
 from overlaysync.model.target import UNKNOWN, Companion, Distribution, Interpreter, TargetIdentity
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 
 def judge(
@@ -111,6 +112,10 @@ def _since_image(item: Companion, itself: Companion | None, identity: TargetIden
 
 def unmet(distribution: Distribution, interpreter: Interpreter) -> list[str]:
     """Requirements that the target's environment does not meet: told, since the image may be meant so."""
+    if not distribution.requires:
+        return []
+    from packaging.markers import default_environment
+
     environment = {
         **{key: str(value) for key, value in default_environment().items()},
         "python_version": ".".join(interpreter.version.split(".")[:2]),
@@ -118,13 +123,15 @@ def unmet(distribution: Distribution, interpreter: Interpreter) -> list[str]:
         "extra": "",
     }
     return [
-        f"{item} is required, {interpreter.installed[canonicalize_name(item.name)]} is installed"
+        f"{item} is required, {interpreter.installed[canonical(item.name)]} is installed"
         for item in _requirements(distribution)
         if _applies(item, environment) and not _met(item, interpreter)
     ]
 
 
 def _requirements(distribution: Distribution) -> list[Requirement]:
+    from packaging.requirements import InvalidRequirement, Requirement
+
     found = []
     for text in distribution.requires:
         try:
@@ -140,7 +147,9 @@ def _applies(requirement: Requirement, environment: dict[str, str]) -> bool:
 
 def _met(requirement: Requirement, interpreter: Interpreter) -> bool:
     """Missing projects are met: what is not there cannot be of the wrong version."""
-    version = interpreter.installed.get(canonicalize_name(requirement.name))
+    from packaging.version import InvalidVersion
+
+    version = interpreter.installed.get(canonical(requirement.name))
     if version is None:
         return True
     try:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import pathspec
-
 from overlaysync.core.mapping import Shipped
-from overlaysync.core.patterns import quoted_pattern
+from overlaysync.core.patterns import Patterns, quoted_pattern
 from overlaysync.model.evidence import ContentCount, Difference
 from overlaysync.model.plan import Placement
 from overlaysync.model.problem import Problem
@@ -31,7 +29,7 @@ def compare(
     ``pointed``: what those blobs that are Git LFS pointers name; it is what a build with Git LFS installs.
     """
     by_path = {file.path: file for file in files}
-    patterns = pathspec.GitIgnoreSpec.from_lines(generated)
+    patterns = Patterns(generated)
     compared, equal, different = 0, 0, []
     for source, destinations in sorted(shipped.destinations.items()):
         for destination in destinations:
@@ -75,12 +73,12 @@ def installed_pointers(
 
 
 def _explain(
-    file: InstalledFile, source: RepoPath, placement: Placement | None, generated: pathspec.GitIgnoreSpec
+    file: InstalledFile, source: RepoPath, placement: Placement | None, generated: Patterns
 ) -> str | None:
     if placement is not None and placement.installed_sha256 == file.sha256:
         return "overlay"
     as_built = file.record_sha256 in (None, file.sha256) and file.kind is FileKind.FILE
-    return "generated" if as_built and generated.match_file(source) else None
+    return "generated" if as_built and generated.match(source) else None
 
 
 def judge(

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import pathspec
-
 from overlaysync.core.mapping import Shipped
-from overlaysync.core.patterns import quoted_pattern
+from overlaysync.core.patterns import Patterns, quoted_pattern
 from overlaysync.model.problem import Problem
 from overlaysync.model.target import Distribution, Inventory, TargetIdentity
 from overlaysync.model.worktree import Change, RepoPath, TreeEntry
@@ -49,11 +47,11 @@ def judge_new_names(
     """
     if not distribution.editable:
         return []
-    excluded = pathspec.GitIgnoreSpec.from_lines(not_shipped)
+    excluded = Patterns(not_shipped)
     mapped = ", ".join(f"{name} ({path})" for name, path in sorted(distribution.mapped.items()))
     problems = []
     for path, name in _new_names(shipped, changes, tree):
-        if name in distribution.mapped or excluded.match_file(path):
+        if name in distribution.mapped or excluded.match(path):
             continue
         message = f"{path} is of a new top-level name, {name}, and the editable install knows only {mapped}"
         next_step = (

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-import pathspec
 from msgspec import Struct, field
 
+from overlaysync.core.patterns import Patterns
 from overlaysync.model.plan import Placement
 from overlaysync.model.target import FileKind, InstalledFile, InstalledPath
 from overlaysync.model.worktree import RepoPath, TreeEntry
@@ -74,13 +74,13 @@ def prove(
     candidates = _candidates(tree, files, votes)
     main = _main_pairs(votes)
     trusted = main | _credible_pairs(candidates, proofs, files)
-    barred = pathspec.GitIgnoreSpec.from_lines(not_shipped)
+    barred = Patterns(not_shipped)
     assigned: dict[RepoPath, list[tuple[RootPair, InstalledPath]]] = defaultdict(list)
     rivals: dict[RepoPath, tuple[RepoPath, ...]] = {}
     for installed, options in candidates.items():
         fitting = [item for item in options if item[0] in trusted or item[1] in proofs[installed]]
         best = [item for item in fitting if _equal(item[0], fitting[0][0], votes)]
-        left = best if len(best) == 1 else [item for item in best if not barred.match_file(item[1])] or best
+        left = best if len(best) == 1 else [item for item in best if not barred.match(item[1])] or best
         for pair, path in left[:1]:
             assigned[path].append((pair, installed))
         sources = [path for _, path in left]

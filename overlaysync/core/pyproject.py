@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import tomli
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name
 
 from overlaysync.core import requirements, tables
 from overlaysync.core.finding import Finding, Judgement, printable
+from overlaysync.core.names import canonical
 from overlaysync.core.tables import Difference, Effect, Rules
 from overlaysync.core.vocabulary import words
 
@@ -159,7 +157,7 @@ def _pyproject_effect(difference: Difference, build_requirements: set[str]) -> E
             return Effect.NOTHING
         case ("tool", tool, *_) if ("tool", tool) not in PYPROJECT_RULES:
             # A plugin of the build reads the table of its own name.
-            return Effect.BUILD if canonicalize_name(tool) in build_requirements else Effect.NOTHING
+            return Effect.BUILD if canonical(tool) in build_requirements else Effect.NOTHING
     return tables.effect(difference.path, PYPROJECT_RULES, Effect.BUILD)
 
 
@@ -170,13 +168,16 @@ def _asks_for_newer(before: Any, after: Any) -> bool:
 
 
 def _without_lower_bounds(value: Any) -> set[str] | None:
+    from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.specifiers import SpecifierSet
+
     found = set()
     for text in _strings(value):
         try:
             requirement = Requirement(text)
         except InvalidRequirement:
             return None
-        if canonicalize_name(requirement.name) in _PACKAGING_TOOLS:
+        if canonical(requirement.name) in _PACKAGING_TOOLS:
             kept = [str(bound) for bound in requirement.specifier if bound.operator != ">="]
             requirement.specifier = SpecifierSet(",".join(kept))
         if requirement.name != "wheel":  # setuptools brings what it needs of it
@@ -186,11 +187,13 @@ def _without_lower_bounds(value: Any) -> set[str] | None:
 
 def _build_requirements(pyproject: dict[str, Any]) -> set[str]:
     """Canonical names of the distributions that ``build-system.requires`` asks for."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
     table = pyproject.get("build-system")
     names: set[str] = set()
     for text in _strings(table.get("requires") if isinstance(table, dict) else None):
         try:
-            names.add(canonicalize_name(Requirement(text).name))
+            names.add(canonical(Requirement(text).name))
         except InvalidRequirement:
             continue
     return names

@@ -8,10 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 import tomli
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
 
 from overlaysync.core.finding import Finding, Judgement, listed, printable
+from overlaysync.core.names import canonical
 from overlaysync.core.vocabulary import words
 
 _DEVELOPMENT_WORDS = words(
@@ -72,11 +71,11 @@ def _locked(content: bytes | None) -> dict[str, str]:
             for name, pin in table.items()
             if isinstance(pin, dict)
         )
-        return {canonicalize_name(name): printable(str(version)) for name, version in pins if version}
+        return {canonical(name): printable(str(version)) for name, version in pins if version}
     document = tomli.loads(text)
     rows = document.get("package", document.get("packages", []))
     rows = [row for row in rows if isinstance(row, dict) and isinstance(row.get("name"), str)]
-    return {canonicalize_name(row["name"]): printable(str(row.get("version"))) for row in rows}
+    return {canonical(row["name"]): printable(str(row.get("version"))) for row in rows}
 
 
 def _lines(content: bytes | None) -> list[str]:
@@ -100,10 +99,12 @@ def _by_name(lines: Iterable[str]) -> defaultdict[str, set[str]]:
 
 def _normalized(line: str) -> tuple[str, str]:
     """The name to pair a line by, and its text without credentials. Options pair by their whole text."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
     specification, separator, options = line.partition(" --")
     try:
         requirement = Requirement(specification)
     except InvalidRequirement:
         return line, printable(line)
-    requirement.name = canonicalize_name(requirement.name)
+    requirement.name = canonical(requirement.name)
     return requirement.name, printable(str(requirement) + separator + options)

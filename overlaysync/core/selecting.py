@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import pathspec
 from msgspec import Struct, structs
 
 from overlaysync.core.mapping import Shipped
 from overlaysync.core.ownership import OURS
-from overlaysync.core.patterns import quoted_pattern
+from overlaysync.core.patterns import Patterns, quoted_pattern
 from overlaysync.core.planning import Desired
 from overlaysync.core.shipping import Shipping, ShippingRule, Ships
 from overlaysync.model.classified import ChangeClass, ClassifiedChange
@@ -69,7 +68,7 @@ class Selector:
         self._shipped = shipped
         self._rule = rule
         self._installed_elsewhere = {entry.rpartition("/")[2] for entry in outside}
-        self._not_built = pathspec.GitIgnoreSpec.from_lines(not_built)
+        self._not_built = Patterns(not_built)
         self._packages = {path.rpartition("/")[0] for path in shipped.destinations if path in tree}
 
     def select(self, classified: Sequence[ClassifiedChange], unreadable: Sequence[Problem]) -> Selection:
@@ -165,7 +164,7 @@ class Selector:
         place = self._rule.place_near(path) if path.endswith(".py") and self.in_package(path) else None
         if place is not None:
             return Selection(not_packaged=(path,), unrecorded=((path, place),))
-        if path.rpartition("/")[2] not in self._installed_elsewhere or self._not_built.match_file(path):
+        if path.rpartition("/")[2] not in self._installed_elsewhere or self._not_built.match(path):
             return Selection(not_packaged=(path,))
         message = f"{path} seems to be installed outside the package (RECORD lists a file of this name there)"
         return Selection(problems=(Problem("outside-package", message, "rebuild the image", path),))
@@ -188,7 +187,7 @@ class Selector:
         """What cannot be read may be read by a build anywhere; what is only odd matters in packages."""
         if problem.path is None or self.in_package(RepoPath(problem.path)):
             return True
-        return problem.code not in IN_PACKAGES and not self._not_built.match_file(problem.path)
+        return problem.code not in IN_PACKAGES and not self._not_built.match(problem.path)
 
 
 def _ambiguous(path: RepoPath, message: str, next_step: str) -> Selection:

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-import pathspec
 import tomli
 from msgspec import Struct, structs
 
+from overlaysync.core.patterns import Patterns
 from overlaysync.core.python_source import PARSER_FAILURES
 from overlaysync.model.target import InstalledPath
 
@@ -58,7 +58,7 @@ class Selection(Struct, frozen=True):
                 for package in (".".join(parts[:depth]), "*", "")
                 for pattern in data.get(package, ())
             ]
-            if pathspec.GitIgnoreSpec.from_lines(patterns).match_file("/".join([*parts[depth:], name])):
+            if Patterns(patterns).match("/".join([*parts[depth:], name])):
                 return True
         return False
 

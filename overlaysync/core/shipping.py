@@ -5,11 +5,11 @@ from __future__ import annotations
 import enum
 from collections.abc import Collection, Mapping, Sequence
 
-import pathspec
 from msgspec import Struct
 
 from overlaysync.core.backends import Whole
 from overlaysync.core.mapping import Shipped
+from overlaysync.core.patterns import Patterns
 from overlaysync.core.setuptools_selection import Selection
 from overlaysync.core.surroundings import Surroundings, directories_above, extension_of, parent
 from overlaysync.model.target import InstalledPath
@@ -59,25 +59,25 @@ class ShippingRule:
     ) -> None:
         self._around = Surroundings(tree, shipped)
         self._present = present
-        self._forced = pathspec.GitIgnoreSpec.from_lines(ships)
-        self._barred = pathspec.GitIgnoreSpec.from_lines(not_shipped)
+        self._forced = Patterns(ships)
+        self._barred = Patterns(not_shipped)
         self._ships_whole = whole
         self._selection = selection
-        self._excluded = pathspec.GitIgnoreSpec.from_lines(excluded)
+        self._excluded = Patterns(excluded)
         self._destinations = [place for places in shipped.destinations.values() for place in places]
 
     def judge(self, path: RepoPath) -> Shipping:
         """Whether a new path would ship."""
-        if self._barred.match_file(path):
+        if self._barred.match(path):
             return Shipping(Ships.NO, "not-shipped in the configuration")
-        if self._forced.match_file(path):
+        if self._forced.match(path):
             destination = self.place_near(path)
             if destination is None:
                 return Shipping(Ships.UNPROVEN, "no directory above it ships, so its place is unknown")
             return Shipping(Ships.YES, "ships in the configuration", destination)
         shipping = self._by_head(path)
         place = shipping.destination
-        if place is not None and any(map(self._excluded.match_file, (path, place))):
+        if place is not None and any(map(self._excluded.match, (path, place))):
             return Shipping(Ships.UNPROVEN, "a pattern in pyproject.toml by which files are left out fits it")
         if place is None or self._selection.takes(place) or not self._selection_explains(extension_of(path)):
             return shipping
@@ -101,7 +101,7 @@ class ShippingRule:
     def unmakes_package(self, path: RepoPath) -> str | None:
         """Why the removal of a path that ships may take more out of a build; None where it cannot."""
         directory = parent(path)
-        settled = self._forced.match_file(path) or self._whole(path) is not None
+        settled = self._forced.match(path) or self._whole(path) is not None
         if settled or not path.endswith("/__init__.py"):
             return None
         rest = [other for other in self._around.below(directory) if other in self._present and other != path]
