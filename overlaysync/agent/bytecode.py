@@ -40,7 +40,12 @@ def _of_stem(tree: Tree, directory: bytes, stem: bytes) -> list[bytes]:
 def linked_cache(tree: Tree, path: bytes) -> bool:
     """Whether the bytecode of a source lies behind a link: followed by Python, and never by us."""
     directory, name = split(path)
-    status = tree.status(join(directory, CACHE)) if name.endswith(b".py") else None
+    return name.endswith(b".py") and is_linked(tree, directory)
+
+
+def is_linked(tree: Tree, directory: bytes) -> bool:
+    """Whether the ``__pycache__`` of a directory is a link."""
+    status = tree.status(join(directory, CACHE))
     return status is not None and stat.S_ISLNK(status.st_mode)
 
 

@@ -61,7 +61,7 @@ def read_record(tree: Tree, metadata: bytes) -> tuple[str | None, dict[str, str 
 
 def _leaves_root(path: str) -> bool:
     parts = path.split("/")
-    return path.startswith("/") or any(part in ("", ".", "..") for part in parts) or "\0" in path
+    return "" in parts or "." in parts or ".." in parts or "\0" in path
 
 
 def _hex_digest(value: str) -> str | None:
@@ -95,7 +95,9 @@ def look(
     try:
         status = tree.status(path)
         if status is not None:
-            _describe(tree, path, status, object_format, row)
+            _describe(status, row)
+        if row["kind"] == "file":
+            _read(tree, path, object_format, row)
         row["linked_cache"] = bytecode.linked_cache(tree, path)
         if suffixes:
             row["twins"] = [to_text(name) for name in twins(tree, path, suffixes)]
@@ -108,9 +110,26 @@ def look(
     return row
 
 
-def _describe(
-    tree: Tree, path: bytes, status: os.stat_result, object_format: str, row: dict[str, Any]
-) -> None:
+def glance(tree: Tree, path: bytes, caches: dict[bytes, bool]) -> dict[str, Any]:
+    """The same by its status alone: nothing is read. ``caches``: of directories, filled as they are met."""
+    row: dict[str, Any] = {"path": to_text(path), "kind": "missing"}
+    try:
+        status = tree.status(path)
+        if status is not None:
+            _describe(status, row)
+        directory, _ = split(path)
+        if directory not in caches:
+            caches[directory] = bytecode.is_linked(tree, directory)
+        if caches[directory] and path.endswith(b".py"):
+            row["linked_cache"] = True
+    except LinkInTheWay as error:
+        row.update(kind="link", error=reason(error))
+    except OSError as error:
+        row.update(kind="unreadable", error=reason(error))
+    return row
+
+
+def _describe(status: os.stat_result, row: dict[str, Any]) -> None:
     row.update(
         mode=stat.S_IMODE(status.st_mode),
         uid=status.st_uid,
@@ -118,18 +137,32 @@ def _describe(
         links=status.st_nlink,
         size=status.st_size,
     )
-    if stat.S_ISLNK(status.st_mode):
-        row["kind"] = "link"
-    elif not stat.S_ISREG(status.st_mode):
-        row["kind"] = "other"
+    if stat.S_ISREG(status.st_mode):
+        row.update(kind="file", stamp=_stamp(status))
     else:
-        try:
-            status, row["sha256"], row["blob"] = tree.digests(path, object_format)
-            row.update(kind="file", size=status.st_size)
-        except LinkInTheWay:
-            raise
-        except OSError as error:
-            row.update(kind="unreadable", error=reason(error))
+        row["kind"] = "link" if stat.S_ISLNK(status.st_mode) else "other"
+
+
+def _read(tree: Tree, path: bytes, object_format: str, row: dict[str, Any]) -> None:
+    try:
+        status, row["sha256"], row["blob"] = tree.digests(path, object_format)
+        row.update(size=status.st_size, stamp=_stamp(status))
+    except LinkInTheWay:
+        raise
+    except OSError as error:
+        row.update(kind="unreadable", error=reason(error))
+
+
+def _stamp(status: os.stat_result) -> tuple[int, ...]:
+    """What changes whenever the content does: the host's ``Stamp``."""
+    return (
+        status.st_dev,
+        status.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+        status.st_mode,
+    )
 
 
 def twins(tree: Tree, path: bytes, suffixes: Sequence[bytes]) -> list[bytes]:
@@ -193,21 +226,25 @@ def _flagged(handle: int) -> bool:
     return bool(flags & (IMMUTABLE | APPEND_ONLY))
 
 
-def mounts(root: bytes) -> tuple[list[str], str]:
-    """(mount points at or below ``root``, the one that it lies on) in this mount namespace (proc(5))."""
-    found, holder = set(), b"/"
+def mounts(root: bytes) -> tuple[list[str], str, str | None]:
+    """What is mounted at or below ``root``, and what it lies on, in this mount namespace (proc(5)).
+
+    (mount points at or below, the one that the root lies on, the type of file system there if it is known)
+    """
+    found, holder, kind = set(), b"/", None
     try:
         with open("/proc/self/mountinfo", "rb") as stream:
             for line in stream:
                 point = _unescape(line.split(b" ")[4])
                 if point == root or point.startswith(root + b"/"):
                     found.add(to_text(point))
-                if point == root or root.startswith(point.rstrip(b"/") + b"/"):
-                    holder = max(holder, point, key=len)
+                holds = point == root or root.startswith(point.rstrip(b"/") + b"/")
+                if holds and len(point) >= len(holder):  # of two on one point, the later hides the other
+                    holder, kind = point, to_text(line.partition(b" - ")[2].split(b" ")[0])
     except OSError as error:
         if error.errno != errno.ENOENT:
             raise
-    return sorted(found), to_text(holder)
+    return sorted(found), to_text(holder), kind
 
 
 def _unescape(field: bytes) -> bytes:
@@ -216,8 +253,8 @@ def _unescape(field: bytes) -> bytes:
     return head + b"".join(bytes([int(part[:3], 8)]) + part[3:] for part in rest)
 
 
-def take(tree: Tree, metadata: bytes, object_format: str, packages: Sequence[bytes] = ()) -> dict[str, Any]:
-    """The inventory of a distribution: every file of RECORD below the root, hashed.
+def take(tree: Tree, metadata: bytes, packages: Sequence[bytes] = ()) -> dict[str, Any]:
+    """The inventory of a distribution: every file of RECORD below the root, by its status alone.
 
     ``packages``: import packages and modules of an editable install. Its RECORD lists none of them, so what
     is there counts.
@@ -226,21 +263,24 @@ def take(tree: Tree, metadata: bytes, object_format: str, packages: Sequence[byt
     if packages:
         recorded = {to_text(path): None for path in below(tree, packages)}
     files = []
+    caches: dict[bytes, bool] = {}
     for path, record_sha256 in sorted(recorded.items()):
-        if path.endswith(".pyc"):
-            continue
-        row = look(tree, to_path(path), object_format)
-        row.update(recorded=True, record_sha256=record_sha256)
-        files.append(row)
-    points, holder = mounts(tree.root)
+        if not path.endswith(".pyc"):
+            row = glance(tree, to_path(path), caches)
+            row.update(recorded=True, record_sha256=record_sha256)
+            files.append(row)
+    paths = {to_path(path) for path in recorded}
+    directories = _directories(tree, paths)
+    points, holder, file_system = mounts(tree.root)
     return {
         "record_sha256": digest,
         "files": files,
-        "strays": [to_text(path) for path in strays(tree, {to_path(path) for path in recorded})],
-        "extensions": [to_text(path) for path in extensions(tree, {to_path(path) for path in recorded})],
+        "strays": [to_text(path) for path in strays(tree, paths, directories)],
+        "extensions": [to_text(path) for path in extensions(paths, directories)],
         "outside": outside,
         "mounts": points,
         "mounted_on": holder,
+        "file_system": file_system,
     }
 
 
@@ -260,42 +300,50 @@ def below(tree: Tree, names: Sequence[bytes]) -> list[bytes]:
     return found
 
 
-def strays(tree: Tree, recorded: set[bytes]) -> list[bytes]:
-    """What RECORD does not list and would be imported in place of a module that it lists.
+class Directory:
+    """What stands in a directory that RECORD knows, and the modules that it lists there."""
 
-    A package directory comes before a module of its name, and an extension module before a source.
-    """
-    stems: dict[bytes, set[bytes]] = {}
+    def __init__(self, names: list[bytes]) -> None:
+        self.names = names
+        self.modules: set[bytes] = set()
+
+
+def _directories(tree: Tree, recorded: set[bytes]) -> dict[bytes, Directory]:
+    """In their order."""
+    found: dict[bytes, Directory] = {}
     for path in recorded:
         try:
             directory, name = split(path)
         except OSError:
             continue  # deeper than any tree is looked at
+        if directory not in found:
+            found[directory] = Directory(tree.names(directory))
         if name.endswith(b".py"):
-            stems.setdefault(directory, set()).add(name[:-3])
+            found[directory].modules.add(name[:-3])
+    return dict(sorted(found.items()))
+
+
+def strays(tree: Tree, recorded: set[bytes], directories: dict[bytes, Directory]) -> list[bytes]:
+    """What RECORD does not list and would be imported in place of a module that it lists.
+
+    A package directory comes before a module of its name, and an extension module before a source.
+    """
     found = []
-    for directory, known in sorted(stems.items()):
-        for name in tree.names(directory):
-            path = join(directory, name)
-            if path in recorded or name.partition(b".")[0] not in known:
+    for directory, inside in directories.items():
+        for name in inside.names:
+            if name.partition(b".")[0] not in inside.modules or (path := join(directory, name)) in recorded:
                 continue
-            if name.endswith(b".so") or (name in known and _is_package(tree, path)):
+            if name.endswith(b".so") or (name in inside.modules and _is_package(tree, path)):
                 found.append(path)
     return found
 
 
-def extensions(tree: Tree, recorded: set[bytes]) -> list[bytes]:
+def extensions(recorded: set[bytes], directories: dict[bytes, Directory]) -> list[bytes]:
     """What RECORD does not list, and looks like an extension module beside files that it lists."""
-    directories = set()
-    for path in recorded:
-        try:
-            directories.add(split(path)[0])
-        except OSError:
-            continue  # deeper than any tree is looked at
     return [
         path
-        for directory in sorted(directories - {b""})
-        for name in tree.names(directory)
+        for directory, inside in directories.items()
+        for name in (inside.names if directory else ())
         if name.endswith((b".so", b".pyd")) and (path := join(directory, name)) not in recorded
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 
 from overlaysync.agent import bytecode, interpreters, inventory, processes, settle
 from overlaysync.agent.area import Area
@@ -84,13 +85,13 @@ class Session:
     def open(self, request: Request) -> Answer:
         """Opens the install root under the lock, settles what was interrupted, takes the inventory."""
         self.close()
-        metadata, object_format = request.path("metadata"), _object_format(request)
+        metadata = request.path("metadata")
         tree = Tree(os.path.realpath(request.path("root")))
         try:
             area = Area(tree, request.text("distribution"))
             area.lock()
             recovered = settle.recover(area)
-            answer = inventory.take(tree, metadata, object_format, request.paths("packages"))
+            answer = inventory.take(tree, metadata, request.paths("packages"))
             status = tree.status(area.manifest)
             answer.update(
                 root=to_text(tree.root),
@@ -128,10 +129,11 @@ class Session:
         tree.refresh()
         suffixes, writable = request.paths("suffixes"), request.flag("writable")
         return {
+            "began": time.time_ns(),
             "files": [
                 inventory.look(tree, path, object_format, suffixes, writable)
                 for path in request.paths("paths")
-            ]
+            ],
         }
 
     def read_back(self, request: Request) -> Answer:

@@ -269,7 +269,7 @@ def split(path: bytes) -> tuple[bytes, bytes]:
     Raises Failure("usage") for what is no path below the install root, OSError for one that is too deep.
     """
     parts = path.split(b"/")
-    if any(part in (b"", b".", b"..") or b"\0" in part for part in parts):
+    if b"" in parts or b"." in parts or b".." in parts or b"\0" in path:
         raise Failure("usage", "not a path below the install root: %r" % path)
     if len(parts) > DEPTH:
         raise OSError(errno.ENAMETOOLONG, "more than %d directories deep" % DEPTH, path)

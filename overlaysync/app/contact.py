@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from overlaysync.app.installed_cache import InstalledCache
 from overlaysync.app.options import Options, Stage
 from overlaysync.config.configuration import PackageConfiguration
 from overlaysync.config.loading import load
@@ -28,6 +29,7 @@ from overlaysync.model.target import (
     TargetIdentity,
 )
 from overlaysync.remote.session import AgentSession, connect
+from overlaysync.state.directories import cache_directory
 from overlaysync.targets.discovery import candidates
 from overlaysync.targets.specification import open_target
 
@@ -64,19 +66,25 @@ class Contact(Link, frozen=True):
         Another run's lock is waited for, as long as a short run takes. Raises LockedError.
         """
         distribution, deadline = self.distribution, time.monotonic() + LOCK_SECONDS
+        root = distribution.place or distribution.root
+        known = InstalledCache(cache_directory(), self.identity, root, object_format)
         while True:
             try:
-                return self.session.open(
-                    distribution.place or distribution.root,
+                inventory = self.session.open(
+                    root,
                     distribution.metadata,
                     self.name,
                     object_format,
+                    known,
                     packages=sorted(distribution.mapped) if distribution.place is not None else (),
                 )
             except LockedError:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.2)
+            else:
+                known.save()
+                return inventory
 
     def own_processes(self) -> tuple[int, ...]:
         """Processes of this run that the target sees too: only a local one shares them."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import BinaryIO, Protocol
 
 from overlaysync.errors import OverlaysyncError
-from overlaysync.model.target import Setting, TargetIdentity
+from overlaysync.model.target import InstalledFile, Inventory, Setting, TargetIdentity
 
 
 class Process(Protocol):
@@ -22,6 +22,16 @@ class Process(Protocol):
         """The exit code, or None when it has not ended after ``timeout`` seconds."""
 
     def kill(self) -> None: ...
+
+
+class KnownFiles(Protocol):
+    """Digests of a target's files that were hashed there before."""
+
+    def recall(self, file: InstalledFile, inventory: Inventory) -> InstalledFile:
+        """The file, with its digests where they are known."""
+
+    def remember(self, file: InstalledFile, inventory: Inventory, began: int) -> None:
+        """Keeps the digests of a file; ``began``: before it was read, in ns by the target's clock."""
 
 
 class Transport(Protocol):

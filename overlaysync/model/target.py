@@ -11,6 +11,7 @@ from typing import NewType
 
 from msgspec import Struct, field
 
+from overlaysync.model.stamp import Stamp
 from overlaysync.model.worktree import ObjectId, Sha256
 
 InstalledPath = NewType("InstalledPath", str)
@@ -205,6 +206,7 @@ class InstalledFile(Struct, frozen=True):
     links: int = 1
     sha256: Sha256 | None = None
     blob: ObjectId | None = None
+    stamp: Stamp | None = None  # of a regular file
     twins: tuple[str, ...] = ()  # extension modules and bytecode that would be imported before or without it
     linked_cache: bool = False  # the __pycache__ beside it is a link
     unwritable: str | None = None  # why the writing user may not replace it
@@ -233,6 +235,7 @@ class Inventory(Struct, frozen=True):
     outside: tuple[str, ...] = ()  # RECORD entries that leave the install root
     mounts: tuple[str, ...] = ()  # mount points at or below the install root
     mounted_on: str | None = None  # the mount point that the install root lies on
+    file_system: str | None = None  # its type there, as the kernel calls it
     manifest: str | None = None  # text of the overlay's manifest in the target
     recorded_at: float | None = None  # when it was written: seconds since the epoch, by the target's clock
     recovered: str | None = None  # what an interrupted transaction was turned into

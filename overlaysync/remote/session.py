@@ -8,13 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from overlaysync import errors
 from overlaysync.agent import frames
 from overlaysync.model.plan import Operation
-from overlaysync.model.seams import Transport
+from overlaysync.model.seams import KnownFiles, Transport
 from overlaysync.model.target import (
     Applied,
+    FileKind,
     Hello,
     InstalledFile,
     InstalledPath,
@@ -122,12 +124,14 @@ class AgentSession:
         metadata: str,
         distribution: str,
         object_format: str,
+        known: KnownFiles | None = None,
         *,
         packages: Sequence[str] = (),
     ) -> Inventory:
         """Locks the install root, settles what was interrupted and takes the inventory.
 
-        ``packages``: what is below the root of an editable install, which RECORD does not list.
+        ``known``: files whose digests need not be asked for. ``packages``: what is below the root of an
+        editable install, which RECORD does not list.
 
         Raises LockedError, OverlayDamagedError, TargetError.
         """
@@ -137,11 +141,30 @@ class AgentSession:
             root=root,
             metadata=metadata,
             distribution=distribution,
-            object_format=object_format,
             packages=packages,
         )
         inventory: Inventory = _typed(answer, Inventory)
-        return inventory
+        return self._with_digests(inventory, object_format, known)
+
+    def _with_digests(self, inventory: Inventory, object_format: str, known: KnownFiles | None) -> Inventory:
+        """Hashes the files that are not known, in the target."""
+        files = {file.path: file for file in inventory.files}
+        if known is not None:
+            files.update((file.path, known.recall(file, inventory)) for file in inventory.files)
+        new = [file.path for file in files.values() if file.kind is FileKind.FILE and file.sha256 is None]
+        if new:
+            answer = self._ask(
+                "look", LONG, paths=new, object_format=object_format, suffixes=[], writable=False
+            )
+            began: int = _typed(answer.get("began"), int)
+            for path, file in _files(answer, new).items():
+                recorded = files[path]
+                files[path] = structs.replace(
+                    file, recorded=recorded.recorded, record_sha256=recorded.record_sha256
+                )
+                if known is not None:
+                    known.remember(file, inventory, began)
+        return structs.replace(inventory, files=tuple(files.values()))
 
     def release(self) -> None:
         """Lets go of the install root and its lock; an unrecorded transaction is rolled back."""

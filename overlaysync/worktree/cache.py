@@ -1,7 +1,7 @@
-"""Blob ids of files by their status, so that a second look at an unchanged worktree reads no file.
+"""Digests of files by their status, so that a second look at unchanged files reads none of them.
 
-One file per worktree: a header, a digest, and fixed-size records of key and blob id. Anything odd about it
-makes it an empty cache; the cache can cost time, never an answer.
+One file per worktree or target: a header, a digest, and fixed-size records of key and value. Anything odd
+about it makes it an empty cache; the cache can cost time, never an answer.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from pathlib import Path
 
 import xxhash
 
-from overlaysync.model.worktree import ObjectId
-from overlaysync.worktree.git import encode
+from overlaysync.model.stamp import Stamp
 
 _MAGIC = b"overlaysync stat cache 1\n"
 _DIGEST_SIZE = 16
@@ -26,36 +25,49 @@ SETTLED_NS = 2_000_000_000
 clock's granularity (2 s on the coarsest file systems) could otherwise leave size and times as they are."""
 
 
-def cache_file(directory: Path, root: str) -> Path:
-    """The cache's file for a worktree."""
-    return directory / f"worktree-{xxhash.xxh3_128_hexdigest(encode(root))}.stat"
+def stamp_of(status: os.stat_result) -> Stamp:
+    return (
+        status.st_dev,
+        status.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+        status.st_mode,
+    )
+
+
+def cache_file(directory: Path, kind: str, name: str) -> Path:
+    """The cache's file for what is called so (a worktree by its root)."""
+    return directory / f"{kind}-{xxhash.xxh3_128_hexdigest(name.encode('utf-8', 'surrogateescape'))}.stat"
 
 
 class StatCache:
-    """What is known of files by device, inode, size, times and mode; with no ``file``, nothing ever is."""
+    """What is known of files by device, inode, size, times and mode; with no ``file``, nothing ever is.
 
-    def __init__(self, file: Path | None, object_format: str) -> None:
+    ``size``: of a value, in bytes.
+    """
+
+    def __init__(self, file: Path | None, size: int) -> None:
         self._file = file
-        self._record = struct.Struct("16s20s" if object_format == "sha1" else "16s32s")
+        self._record = struct.Struct(f"16s{size}s")
         self._known = _load(file, self._record) if file else {}
         self._seen: dict[bytes, bytes] = {}
 
-    def recall(self, path: str, status: os.stat_result) -> ObjectId | None:
-        """The blob id of the file's content, if the file with this status was hashed before."""
+    def recall(self, path: str, stamp: Stamp) -> bytes | None:
+        """What is known of the file's content, if the file with this status was hashed before."""
         if not self._known:
             return None
-        key = _key(path, status)
-        blob = self._known.get(key)
-        if blob is None:
-            return None
-        self._seen[key] = blob
-        return ObjectId(blob.hex())
+        key = _key(path, stamp)
+        value = self._known.get(key)
+        if value is not None:
+            self._seen[key] = value
+        return value
 
-    def remember(self, path: str, status: os.stat_result, blob: ObjectId, hashed_at: int) -> None:
-        """Keep a blob id. ``hashed_at`` is the time before reading, in ns; racy files are not kept."""
-        settled = max(status.st_mtime_ns, status.st_ctime_ns) + SETTLED_NS < hashed_at
-        if self._file is not None and settled:
-            self._seen[_key(path, status)] = bytes.fromhex(blob)
+    def remember(self, path: str, stamp: Stamp, value: bytes, hashed_at: int) -> None:
+        """Keeps a value. ``hashed_at`` is the time before reading, in ns; racy files are not kept."""
+        _, _, _, mtime_ns, ctime_ns, _ = stamp
+        if self._file is not None and max(mtime_ns, ctime_ns) + SETTLED_NS < hashed_at:
+            self._seen[_key(path, stamp)] = value
 
     def save(self) -> None:
         """Write what was seen since the last time, if that is news; do without where it cannot be."""
@@ -80,16 +92,8 @@ def _load(file: Path, record: struct.Struct) -> dict[bytes, bytes]:
     return dict(record.iter_unpack(body))
 
 
-def _key(path: str, status: os.stat_result) -> bytes:
-    fields = _pack(
-        status.st_dev,
-        status.st_ino,
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-        status.st_mode,
-    )
-    return _digest(fields + path.encode("utf-8", "surrogateescape"))
+def _key(path: str, stamp: Stamp) -> bytes:
+    return _digest(_pack(*stamp) + path.encode("utf-8", "surrogateescape"))
 
 
 def _write(file: Path, raw: bytes) -> None:

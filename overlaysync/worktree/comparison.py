@@ -22,7 +22,7 @@ from overlaysync.model.worktree import (
     TreeEntry,
 )
 from overlaysync.worktree import digests, lfs
-from overlaysync.worktree.cache import StatCache
+from overlaysync.worktree.cache import StatCache, stamp_of
 from overlaysync.worktree.files import BehindLinkError, Folders, MovingFileError, OpenFile, UnsafeNameError
 from overlaysync.worktree.git import decode, encode
 from overlaysync.worktree.newlines import to_line_feeds
@@ -114,7 +114,14 @@ class Comparison:
     def _is_known(self, path: RepoPath, entry: TreeEntry, status: os.stat_result) -> bool:
         """Whether type and executable bit are HEAD's, and content too by the cache: the usual case."""
         same_mode = not (status.st_mode ^ entry.mode) & _TYPE_AND_EXECUTABLE
-        return same_mode and self._cache.recall(self._prefix + path, status) == entry.oid
+        return same_mode and self._recall(path, status) == entry.oid
+
+    def _recall(self, path: RepoPath, status: os.stat_result) -> ObjectId | None:
+        blob = self._cache.recall(self._prefix + path, stamp_of(status))
+        return None if blob is None else ObjectId(blob.hex())
+
+    def _remember(self, path: RepoPath, status: os.stat_result, blob: ObjectId, started: int) -> None:
+        self._cache.remember(self._prefix + path, stamp_of(status), bytes.fromhex(blob), started)
 
     def _tracked_path(self, path: RepoPath, entry: TreeEntry, place: Place) -> None:
         mode = place.status.st_mode
@@ -149,7 +156,7 @@ class Comparison:
         self.changes.append(Change(path, ChangeKind.MODIFIED, head=entry, note=note))
 
     def _tracked_file(self, path: RepoPath, entry: TreeEntry, place: Place) -> None:
-        blob = self._cache.recall(self._prefix + path, place.status) or self._hash(path, place)
+        blob = self._recall(path, place.status) or self._hash(path, place)
         content = None if blob == entry.oid else self._changed_content(path, entry, place)
         executable = _executable(place)
         if content is not None:
@@ -162,7 +169,7 @@ class Comparison:
             started = time.time_ns()
             blob = digests.blob_id(file.pieces(), file.size, self._object_format)
             file.stood_still()
-        self._cache.remember(self._prefix + path, file.status, blob, started)
+        self._remember(path, file.status, blob, started)
         return blob
 
     def _changed_content(self, path: RepoPath, entry: TreeEntry, place: Place) -> Content | None:
@@ -180,7 +187,7 @@ class Comparison:
                 )
             file.stood_still()
         if reading.content.blob == entry.oid or lfs.points_to(facts.start, reading.content):
-            self._cache.remember(self._prefix + path, file.status, entry.oid, started)
+            self._remember(path, file.status, entry.oid, started)
             return None
         self._note_pointer(path, reading.start, facts.start)
         return reading.content

@@ -129,11 +129,7 @@ def _submodule(outer: Subject, path: RepoPath, entry: TreeEntry) -> list[Change]
         raise BaselineError("it has no repository of its own")
     git = Git(root)
     objects = Objects(git, located.object_format)
-    cache = (
-        outer.cache
-        if located.object_format == outer.object_format
-        else StatCache(None, located.object_format)
-    )
+    cache = outer.cache if located.object_format == outer.object_format else StatCache(None, 0)
     head = head_commit(git)
     try:
         seen = look(Subject(git, objects, located.object_format, head, cache, f"{outer.prefix}{path}/"))

@@ -58,7 +58,7 @@ def open_worktree(
     if not unfinished:
         refuse_unfinished(located)
         refuse_unmerged(located.root, parse_unmerged(git.run("ls-files", "--unmerged", "-z").output))
-    file = cache_file(cache_dir, located.root) if cache_dir else None
+    file = cache_file(cache_dir, "worktree", located.root) if cache_dir else None
     return Worktree(repository, git, file, Capture() if capture else None)
 
 
@@ -71,7 +71,7 @@ class Worktree:
         self.repository = repository
         self._git = git
         self._objects = Objects(git, repository.object_format)
-        self._cache = StatCache(cache, repository.object_format)
+        self._cache = StatCache(cache, 20 if repository.object_format == "sha1" else 32)
         self._capture = capture
 
     def snapshot(self) -> Snapshot:

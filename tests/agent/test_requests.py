@@ -29,8 +29,12 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("open", {**OPEN, "distribution": "../other"}, "not the normalised name"),
     ("open", {**OPEN, "distribution": ""}, "not the normalised name"),
     ("open", {**OPEN, "metadata": "../elsewhere"}, "not a path below the install root"),
-    ("open", {**OPEN, "object_format": "md5"}, "no object format 'md5'"),
     ("look", LOOK, "no install root is open"),
+    (
+        "glance",
+        {"root": "/tmp", "distribution": "sample", "paths": [], "object_format": "md5"},
+        "no object format 'md5'",
+    ),
     ("begin", {"identity": "x", "operations": []}, "no install root is open"),
     ("apply", {"pycache_prefixes": [], "search_path": []}, "no transaction is under way"),
     ("record", {"manifest": None}, "no transaction is under way"),

@@ -1,0 +1,48 @@
+"""Files that were hashed before, and what the agent is asked of them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from overlaysync.app.installed_cache import InstalledCache
+from overlaysync.model.target import InstalledFile, Inventory, TargetIdentity
+from overlaysync.remote.session import AgentSession
+from overlaysync.worktree.cache import SETTLED_NS
+from tests.agent.vocabulary import METADATA, NAME, Site
+
+IDENTITY = TargetIdentity("local", "dev")
+
+
+def test_only_what_was_touched_is_hashed_again(session: AgentSession, site: Site, tmp_path: Path) -> None:
+    """Whatever its size and its time of modification say."""
+    hashed: list[str] = []
+
+    class Counting(InstalledCache):
+        def remember(self, file: InstalledFile, inventory: Inventory, began: int) -> None:
+            hashed.append(file.path)
+            super().remember(file, inventory, began)
+
+    def digests() -> Sequence[tuple[str, str | None]]:
+        known = Counting(tmp_path / "cache", IDENTITY, str(site.root), "sha1")
+        inventory = session.open(str(site.root), METADATA, NAME, "sha1", known)
+        known.save()
+        return [(file.path, file.sha256) for file in inventory.files]
+
+    time.sleep(SETTLED_NS / 1e9 + 0.1)  # the time of status change cannot be set
+    first = digests()
+    assert len(hashed) == len(first) > 2
+    hashed.clear()
+    assert (digests(), hashed) == (first, [])
+
+    name = next(path for path, _ in first if path.endswith(".py") and (site.root / path).stat().st_size)
+    place = site.root / name
+    before, content = place.stat(), place.read_bytes()
+    place.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert place.stat().st_size == before.st_size
+    changed = digests()
+    assert (hashed, [path for path, _ in changed]) == ([name], [path for path, _ in first])
+    assert [path for path, _ in set(changed) - set(first)] == [name]
