@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import struct
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import structs
 
-from overlaysync.model.target import UNKNOWN, InstalledFile, Inventory, TargetIdentity
+from overlaysync.model.target import UNKNOWN, InstalledFile, InstalledPath, Inventory, TargetIdentity
 from overlaysync.model.worktree import ObjectId, Sha256
 from overlaysync.worktree.cache import StatCache, cache_file
 
@@ -36,20 +37,25 @@ class InstalledCache:
         self._directory = directory
         self._cache = StatCache(cache_file(directory, KIND, name) if directory else None, size)
 
-    def recall(self, file: InstalledFile, inventory: Inventory) -> InstalledFile:
+    def recall(self, inventory: Inventory) -> dict[InstalledPath, InstalledFile]:
+        recall = self._recalled if _tells_changes(inventory) else (lambda file: file)
+        return {file.path: recall(file) for file in inventory.files}
+
+    def remember(self, inventory: Inventory, files: Iterable[InstalledFile], began: int) -> None:
+        for file in files if _tells_changes(inventory) else ():
+            if file.stamp is not None and file.sha256 and file.blob:
+                with contextlib.suppress(struct.error, ValueError):
+                    self._cache.remember(file.path, file.stamp, bytes.fromhex(file.sha256 + file.blob), began)
+
+    def _recalled(self, file: InstalledFile) -> InstalledFile:
         known = None
-        if file.stamp is not None and _tells_changes(inventory):
+        if file.stamp is not None:
             with contextlib.suppress(struct.error):  # numbers of no file, from a target that lies
                 known = self._cache.recall(file.path, file.stamp)
         if known is None:
             return file
         sha256, blob = Sha256(known[:SHA256].hex()), ObjectId(known[SHA256:].hex())
         return structs.replace(file, sha256=sha256, blob=blob)
-
-    def remember(self, file: InstalledFile, inventory: Inventory, began: int) -> None:
-        if file.stamp is not None and file.sha256 and file.blob and _tells_changes(inventory):
-            with contextlib.suppress(struct.error, ValueError):
-                self._cache.remember(file.path, file.stamp, bytes.fromhex(file.sha256 + file.blob), began)
 
     def save(self) -> None:
         self._cache.save()

@@ -8,6 +8,7 @@ from overlaysync.app.contact import Contact, contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.port import Source, push_carried
 from overlaysync.app.read_back import read_back
+from overlaysync.app.reading import reading_ahead
 from overlaysync.app.records import Cause, Task, digest_of_diff
 from overlaysync.app.report import applied, result_of
 from overlaysync.app.store import last_record
@@ -44,10 +45,7 @@ def push(options: Options, stage: Stage, *, dry_run: bool = False, source: Sourc
                     return push_over(target, worktree, there, stages, dry_run=dry_run)
 
             return push_carried(target, options, source, stages, push_there)
-    with (
-        open_worktree(options.worktree, cache_directory()) as worktree,
-        contact(options, stages) as target,
-    ):
+    with reading_ahead(options) as worktree, contact(options, stages) as target:
         return push_over(target, worktree, options, stages, dry_run=dry_run)
 
 

@@ -30,7 +30,8 @@ from overlaysync.model.plan import Placement
 from overlaysync.model.problem import Problem
 from overlaysync.model.target import InstalledFile, InstalledPath, Inventory
 from overlaysync.model.worktree import Change, ObjectId, RepoPath, Snapshot, TreeEntry
-from overlaysync.worktree.worktree import Worktree
+from overlaysync.state.directories import cache_directory
+from overlaysync.worktree.worktree import Worktree, open_worktree
 
 
 class Reading(Struct, frozen=True):
@@ -51,6 +52,13 @@ class Reading(Struct, frozen=True):
     known: frozenset[ObjectId]
     image_tree: Mapping[RepoPath, TreeEntry] | None
     build_files: dict[str, bytes]  # HEAD's, by name
+
+
+def reading_ahead(options: Options) -> Worktree:
+    """The worktree, which is looked at while the target is contacted. Raises UsageError, BaselineError."""
+    worktree = open_worktree(options.worktree, cache_directory())
+    worktree.begin_snapshot()
+    return worktree
 
 
 def read(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -> Reading:

@@ -7,13 +7,12 @@ from msgspec import structs
 from overlaysync.app.contact import Contact, contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.read_back import read_back
+from overlaysync.app.reading import reading_ahead
 from overlaysync.app.report import result_of
 from overlaysync.app.survey import Situation, survey
 from overlaysync.app.timing import Stages
 from overlaysync.app.transact import expected_after
 from overlaysync.model.result import Outcome, Result
-from overlaysync.state.directories import cache_directory
-from overlaysync.worktree.worktree import open_worktree
 
 FINDINGS = (4, 5)
 """Kinds of problem that are findings whatever is pending: the baseline, and the target's content."""
@@ -25,10 +24,7 @@ def status(options: Options, stage: Stage, *, check: bool = False) -> Result:
     The exit code is 1 with findings: a baseline or drift problem; with ``check`` anything pending too.
     """
     stages = Stages(stage)
-    with (
-        open_worktree(options.worktree, cache_directory()) as worktree,
-        contact(options, stages) as target,
-    ):
+    with reading_ahead(options) as worktree, contact(options, stages) as target:
         situation = _read_back(target, survey(target, worktree, options, stages), stages)
         pending = bool(situation.plan.operations or situation.problems)
         found = any(problem.kind.exit_code in FINDINGS for problem in situation.problems)

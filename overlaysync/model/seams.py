@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import BinaryIO, Protocol
 
 from overlaysync.errors import OverlaysyncError
-from overlaysync.model.target import InstalledFile, Inventory, Setting, TargetIdentity
+from overlaysync.model.target import InstalledFile, InstalledPath, Inventory, Setting, TargetIdentity
 
 
 class Process(Protocol):
@@ -27,11 +27,11 @@ class Process(Protocol):
 class KnownFiles(Protocol):
     """Digests of a target's files that were hashed there before."""
 
-    def recall(self, file: InstalledFile, inventory: Inventory) -> InstalledFile:
-        """The file, with its digests where they are known."""
+    def recall(self, inventory: Inventory) -> dict[InstalledPath, InstalledFile]:
+        """The inventory's files, with their digests where they are known."""
 
-    def remember(self, file: InstalledFile, inventory: Inventory, began: int) -> None:
-        """Keeps the digests of a file; ``began``: before it was read, in ns by the target's clock."""
+    def remember(self, inventory: Inventory, files: Iterable[InstalledFile], began: int) -> None:
+        """Keeps the digests of files; ``began``: before they were read, in ns by the target's clock."""
 
 
 class Transport(Protocol):

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import functools
 import json
-from importlib import resources
+import pkgutil
+
+from overlaysync import agent
 
 OLD_PYTHON = "overlaysync-old-python "
 
@@ -63,13 +65,12 @@ def arguments(idle_limit: float) -> list[str]:
 @functools.cache
 def bundle() -> bytes:
     """The agent's modules as the program reads them: eight hex digits of length, then JSON in ASCII."""
-    package = resources.files("overlaysync.agent")
+    package = agent.__name__
     sources = {
-        f"overlaysync.agent.{item.name[:-3]}": item.read_text("utf-8")
-        for item in package.iterdir()
-        if item.name.endswith(".py")
+        f"{package}.{module.name}": (pkgutil.get_data(package, f"{module.name}.py") or b"").decode()
+        for module in pkgutil.iter_modules(agent.__path__)
     }
-    sources["overlaysync.agent"] = sources["overlaysync.agent.__init__"]
+    sources[package] = sources[f"{package}.__init__"] = ""
     sources["overlaysync"] = sources["overlaysync.__init__"] = ""
     content = json.dumps(sources).encode("ascii")
     return b"%08x" % len(content) + content

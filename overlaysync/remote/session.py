@@ -148,22 +148,17 @@ class AgentSession:
 
     def _with_digests(self, inventory: Inventory, object_format: str, known: KnownFiles | None) -> Inventory:
         """Hashes the files that are not known, in the target."""
-        files = {file.path: file for file in inventory.files}
-        if known is not None:
-            files.update((file.path, known.recall(file, inventory)) for file in inventory.files)
+        files = {file.path: file for file in inventory.files} if known is None else known.recall(inventory)
         new = [file.path for file in files.values() if file.kind is FileKind.FILE and file.sha256 is None]
         if new:
-            answer = self._ask(
-                "look", LONG, paths=new, object_format=object_format, suffixes=[], writable=False
-            )
-            began: int = _typed(answer.get("began"), int)
-            for path, file in _files(answer, new).items():
-                recorded = files[path]
-                files[path] = structs.replace(
-                    file, recorded=recorded.recorded, record_sha256=recorded.record_sha256
-                )
-                if known is not None:
-                    known.remember(file, inventory, began)
+            fields = {"paths": new, "object_format": object_format, "suffixes": [], "writable": False}
+            answer = self._ask("look", LONG, **fields)
+            hashed, began = _files(answer, new), _typed(answer.get("began"), int)
+            for path, file in hashed.items():
+                sha256 = files[path].record_sha256
+                files[path] = structs.replace(file, recorded=True, record_sha256=sha256)
+            if known is not None:
+                known.remember(inventory, hashed.values(), began)
         return structs.replace(inventory, files=tuple(files.values()))
 
     def release(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import subprocess
 from collections.abc import Mapping, Sequence
 from typing import BinaryIO, cast
@@ -41,11 +43,29 @@ class ChildProcess:
         return cast(BinaryIO, self._child.stderr)
 
     def wait(self, timeout: float) -> int | None:
+        ended = _wait_for_end(self._child.pid, timeout)
         try:
-            return self._child.wait(timeout)
+            return self._child.wait(timeout if ended is None else 0)
         except subprocess.TimeoutExpired:
             return None
 
     def kill(self) -> None:
         self._child.kill()
         self._child.wait()
+
+
+def _wait_for_end(pid: int, timeout: float) -> bool | None:
+    """Sleeps until a child ends; whether it did, or None where the system cannot tell (pidfd_open(2)).
+
+    ``Popen.wait`` with a time limit asks again and again, and is late by that.
+    """
+    try:
+        handle = os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None
+    try:
+        ending = select.poll()
+        ending.register(handle, select.POLLIN)
+        return bool(ending.poll(timeout * 1000))
+    finally:
+        os.close(handle)

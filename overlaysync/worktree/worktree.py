@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from overlaysync.errors import BaselineError, UsageError, WorktreeChangedError
+from overlaysync.model.ahead import Ahead
 from overlaysync.model.worktree import (
     Change,
     Content,
@@ -73,6 +74,11 @@ class Worktree:
         self._objects = Objects(git, repository.object_format)
         self._cache = StatCache(cache, 20 if repository.object_format == "sha1" else 32)
         self._capture = capture
+        self._ahead: Ahead[Snapshot] | None = None
+
+    def begin_snapshot(self) -> None:
+        """Begins the next snapshot, while the caller waits for a target; nothing else is asked meanwhile."""
+        self._ahead = Ahead(self._take_snapshot)
 
     def snapshot(self) -> Snapshot:
         """HEAD's tree, and everything on disk that differs from it by bytes.
@@ -80,6 +86,10 @@ class Worktree:
         Raises:
             BaselineError: the index holds unmerged paths, git refuses, or an object is missing.
         """
+        ahead, self._ahead = self._ahead, None
+        return self._take_snapshot() if ahead is None else ahead.result()
+
+    def _take_snapshot(self) -> Snapshot:
         if self._capture is None:
             return self._look()
         for _ in range(_TRIES):

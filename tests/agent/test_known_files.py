@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from overlaysync.app.installed_cache import InstalledCache
@@ -21,9 +21,10 @@ def test_only_what_was_touched_is_hashed_again(session: AgentSession, site: Site
     hashed: list[str] = []
 
     class Counting(InstalledCache):
-        def remember(self, file: InstalledFile, inventory: Inventory, began: int) -> None:
-            hashed.append(file.path)
-            super().remember(file, inventory, began)
+        def remember(self, inventory: Inventory, files: Iterable[InstalledFile], began: int) -> None:
+            found = list(files)
+            hashed.extend(file.path for file in found)
+            super().remember(inventory, found, began)
 
     def digests() -> Sequence[tuple[str, str | None]]:
         known = Counting(tmp_path / "cache", IDENTITY, str(site.root), "sha1")

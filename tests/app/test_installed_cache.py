@@ -29,17 +29,21 @@ def cache(directory: Path | None, identity: TargetIdentity = IDENTITY) -> Instal
     return InstalledCache(directory, identity, "/site", "sha1")
 
 
-def unhashed(file: InstalledFile) -> InstalledFile:
-    return structs.replace(file, sha256=None, blob=None)
+def recalled(
+    known: InstalledCache, inventory: Inventory = INVENTORY, file: InstalledFile = FILE
+) -> InstalledFile:
+    """A file of which the target told the status alone."""
+    told = structs.replace(file, sha256=None, blob=None)
+    return known.recall(structs.replace(inventory, files=(told,)))[file.path]
 
 
 def test_the_next_run_knows_what_was_hashed(tmp_path: Path) -> None:
     first = cache(tmp_path)
-    first.remember(FILE, INVENTORY, LATER)
+    first.remember(INVENTORY, [FILE], LATER)
     first.save()
-    assert cache(tmp_path).recall(unhashed(FILE), INVENTORY) == FILE
+    assert recalled(cache(tmp_path)) == FILE
     other = structs.replace(IDENTITY, container_id="2" * 64)
-    assert cache(tmp_path, other).recall(unhashed(FILE), INVENTORY).sha256 is None
+    assert recalled(cache(tmp_path, other)).sha256 is None
 
 
 @pytest.mark.parametrize(
@@ -53,13 +57,13 @@ def test_the_next_run_knows_what_was_hashed(tmp_path: Path) -> None:
 )
 def test_a_file_system_that_may_not_tell_every_change(tmp_path: Path, inventory: Inventory) -> None:
     known = cache(tmp_path)
-    known.remember(FILE, inventory, LATER)
+    known.remember(inventory, [FILE], LATER)
     known.save()
-    assert known.recall(unhashed(FILE), inventory).sha256 is None
-    known.remember(FILE, INVENTORY, LATER)
+    assert recalled(known, inventory).sha256 is None
+    known.remember(INVENTORY, [FILE], LATER)
     known.save()
-    assert known.recall(unhashed(FILE), inventory).sha256 is None
-    assert known.recall(unhashed(FILE), INVENTORY) == FILE
+    assert recalled(known, inventory).sha256 is None
+    assert recalled(known) == FILE
 
 
 @pytest.mark.parametrize("stamp", [(-1,) * 6, (1 << 80,) * 6, (0, -1, 0, 0, 0, 0)])
@@ -67,19 +71,17 @@ def test_numbers_that_no_file_has_are_not_known(
     tmp_path: Path, stamp: tuple[int, int, int, int, int, int]
 ) -> None:
     known, file = cache(tmp_path), structs.replace(FILE, stamp=stamp)
-    known.remember(file, INVENTORY, 1 << 90)
+    known.remember(INVENTORY, [file], 1 << 90)
     known.save()
-    assert known.recall(unhashed(file), INVENTORY).sha256 is None
+    assert recalled(known, file=file).sha256 is None
 
 
 def test_the_oldest_targets_are_forgotten(tmp_path: Path) -> None:
     for number in range(KEPT + 2):
         known = cache(tmp_path, structs.replace(IDENTITY, container_id=str(number)))
-        known.remember(FILE, INVENTORY, LATER)
+        known.remember(INVENTORY, [FILE], LATER)
         known.save()
         for file in tmp_path.iterdir():
             os.utime(file, ns=(0, file.stat().st_mtime_ns - 10**9))
     assert len(list(tmp_path.iterdir())) == KEPT
-    assert (
-        cache(tmp_path, structs.replace(IDENTITY, container_id="0")).recall(unhashed(FILE), INVENTORY) != FILE
-    )
+    assert recalled(cache(tmp_path, structs.replace(IDENTITY, container_id="0"))) != FILE

@@ -1,0 +1,61 @@
+"""Interleaved measurements: every round runs each contender once, so that what disturbs one disturbs all."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""With bytecode: without it every start compiles the whole tool again, which no installed one does."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One process that has ended: wall-clock seconds, CPU seconds, and its largest resident set in bytes."""
+
+    seconds: float
+    cpu: float
+    peak: int
+
+
+def run(command: Sequence[str], *, given: bytes | None = None, fine: Sequence[int] = (0,)) -> Run:
+    """Runs a command to its end. RuntimeError where its exit code is none of ``fine``."""
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        command,
+        env=ENVIRONMENT,
+        stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    if given is not None and process.stdin is not None:
+        process.stdin.write(given)
+        process.stdin.close()
+    assert process.stderr is not None
+    complaint = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - began
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.stderr.close()
+    if process.returncode not in fine:
+        raise RuntimeError(f"{' '.join(command)} exited {process.returncode}: {complaint[-2000:]!r}")
+    return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+
+
+def interleaved(contenders: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+    """Seconds of each contender in each round, after one round that does not count."""
+    taken: dict[str, list[float]] = {name: [] for name in contenders}
+    for number in range(rounds + 1):
+        for name, contender in contenders.items():
+            seconds = contender()
+            if number:
+                taken[name].append(seconds)
+    return taken
+
+
+def median(values: Sequence[float]) -> float:
+    return statistics.median(values)
