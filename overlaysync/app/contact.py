@@ -19,6 +19,7 @@ from overlaysync.core.image_identity import resolve
 from overlaysync.core.modules import choose
 from overlaysync.core.names import canonical
 from overlaysync.errors import LockedError, TargetError, UsageError
+from overlaysync.model.ahead import Ahead
 from overlaysync.model.seams import Transport
 from overlaysync.model.target import (
     UNKNOWN,
@@ -128,13 +129,14 @@ def link(options: Options, stage: Stage) -> Iterator[Link]:
     transport = open_target(specification, interpreter=interpreter, user=options.user or package.user)
     try:
         stage("contacting the target")
-        identity, setting = _identity(transport, options.image_index), _setting(transport, package)
-        with connect(transport) as session:
+        setting = _setting(transport, package)
+        identity = Ahead(lambda: _identity(transport, options.image_index))
+        with _connect(transport, identity) as session:
             yield Link(
                 package=package,
                 name=name,
                 transport=transport,
-                identity=identity,
+                identity=identity.result(),
                 setting=setting,
                 session=session,
                 named_interpreter=interpreter,
@@ -142,6 +144,15 @@ def link(options: Options, stage: Stage) -> Iterator[Link]:
             )
     finally:
         transport.close()
+
+
+def _connect(transport: Transport, identity: Ahead[TargetIdentity]) -> AgentSession:
+    """Where no agent starts, what the engine says of the target comes first."""
+    try:
+        return connect(transport)
+    except TargetError:
+        identity.result()
+        raise
 
 
 def _discover(root: Path) -> tuple[str, str]:

@@ -17,10 +17,9 @@ def judge_letter_case(desired: Sequence[Desired], installed: Iterable[InstalledP
     added = [item for item in desired if item.sha256 is not None]
     wanted = {place.casefold() for item in added for place in _places(item.destination)}
     spellings: dict[str, set[str]] = {}
-    for path in installed:
-        for place in _places(path):
-            if (folded := place.casefold()) in wanted:
-                spellings.setdefault(folded, set()).add(place)
+    for place in _all_places(installed) if wanted else ():
+        if (folded := place.casefold()) in wanted:
+            spellings.setdefault(folded, set()).add(place)
     found = (_collision(item, spellings) for item in added)
     return [problem for problem in found if problem is not None]
 
@@ -30,6 +29,17 @@ def _places(path: str) -> Iterator[str]:
     while path:
         yield path
         path = path.rpartition("/")[0]
+
+
+def _all_places(paths: Iterable[str]) -> set[str]:
+    """The paths and all directories that they lie in, each once."""
+    found: set[str] = set()
+    for path in paths:
+        for place in _places(path):
+            if place in found:
+                break
+            found.add(place)
+    return found
 
 
 def _collision(item: Desired, spellings: dict[str, set[str]]) -> Problem | None:

@@ -138,6 +138,8 @@ def _votes_by_path(tree: Mapping[RepoPath, TreeEntry], files: Sequence[Installed
 
 def _pair(source: str, installed: str) -> RootPair | None:
     """The two directories that remain when the common end of both paths is taken away; None without one."""
+    if source == installed or source.endswith(f"/{installed}"):  # by far the most are of this form
+        return RootPair(source[: -len(installed)].rstrip("/"), "")
     left, right = source.split("/"), installed.split("/")
     common = 0
     while common < min(len(left), len(right)) and left[-1 - common] == right[-1 - common]:
@@ -156,16 +158,20 @@ def _candidates(
     by_installed: dict[str, list[RootPair]] = defaultdict(list)
     for pair in sorted(votes, key=lambda pair: (pair.installed, pair.source)):
         by_installed[pair.installed].append(pair)
+    pairs_of: dict[str, list[RootPair]] = {}  # of the directories that hold files
     found: dict[InstalledPath, list[tuple[RootPair, RepoPath]]] = {}
     for file in files:
+        holder = file.path.rpartition("/")[0]
+        if holder not in pairs_of:
+            levels = (*_directories_above(holder), holder)
+            pairs_of[holder] = [pair for level in levels for pair in by_installed.get(level, ())]
         options = []
-        for directory in _directories_above(file.path):
-            rest = file.path[len(directory) :].lstrip("/")
-            for pair in by_installed.get(directory, ()):
-                path = RepoPath(f"{pair.source}/{rest}" if pair.source else rest)
-                if path in tree and tree[path].is_file:
-                    options.append((pair, path))
-        found[file.path] = sorted(options, key=lambda item: -votes[item[0]])
+        for pair in pairs_of[holder]:
+            rest = file.path[len(pair.installed) :].lstrip("/")
+            path = RepoPath(f"{pair.source}/{rest}" if pair.source else rest)
+            if (entry := tree.get(path)) is not None and entry.is_file:
+                options.append((pair, path))
+        found[file.path] = sorted(options, key=lambda item: -votes[item[0]]) if options[1:] else options
     return found
 
 
