@@ -53,7 +53,8 @@ def measure(scenario: Scenario, place: Path, saves: int) -> tuple[list[float], l
     latencies, floors = [], []
     noticed = threading.Event()
     (place / "floor").mkdir()
-    events = FileEvents(place / "floor", place / "none", noticed.set)
+    events = FileEvents(place / "floor", place / "floor" / ".git", noticed.set)
+    assert events.polling is None
     with (
         watching(scenario, "--quiet-ms", str(SETTLE_MS)) as watcher,
         connect(DockerTransport(scenario.container.name)) as agent,
