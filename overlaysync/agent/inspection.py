@@ -1,4 +1,7 @@
-"""One fresh interpreter of the target that runs the inspector: bounded in time and in what it may say."""
+"""Interpreters of the target that run the inspector: bounded in time and in what they may say.
+
+One that would be started anew as it is (see ``inspector.World``) is asked again; any other answers once.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +18,25 @@ TYPE_CHECKING = False  # typing itself takes too long to import
 if TYPE_CHECKING:
     from typing import Any
 
-    from overlaysync.agent.interpreters import Setting
+    from overlaysync.agent.setting import Setting
+
+    Answer = tuple[dict[str, Any] | None, str | None]
 
 ANSWER_LIMIT = 16 * 1024 * 1024
 COMPLAINT_LIMIT = 2000
 PIECE = 64 * 1024
 TURN = 0.05  # seconds between two looks at whether it has ended
+KEPT = 8
 
 STARTER = """
 import sys
 if sys.version_info < (3, 8):
     sys.exit("Python %d.%d is older than 3.8" % sys.version_info[:2])
 with open(int(sys.argv[1]), "rb") as stream:
-    source, _, question = stream.read().partition(b"\\0")
-names = {"__name__": "overlaysync_inspector"}
-exec(compile(source, "<overlaysync inspector>", "exec"), names)
-names["main"](question, int(sys.argv[2]))
+    source = stream.read(int(stream.readline()))
+    names = {"__name__": "overlaysync_inspector"}
+    exec(compile(source, "<overlaysync inspector>", "exec"), names)
+    names["main"](stream, int(sys.argv[2]))
 """
 
 
@@ -45,29 +51,119 @@ class Patience:
         return time.monotonic() > self._deadline or bool(select.select([self._host], [], [], 0)[0])
 
 
+class Inspections:
+    """The interpreters that may be asked again."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[object, ...], Inspection] = {}
+
+    def begin(self, path: bytes, setting: Setting, question: dict[str, Any]) -> Inspection:
+        """Asks one that is there, or a new one; ``finish`` has the answer."""
+        inspection = self._kept.pop(_key(path, setting), None)
+        if inspection is not None and inspection.is_alone():
+            inspection.ask(question)
+            return inspection
+        if inspection is not None:
+            inspection.end()
+        return Inspection(path, setting, question)
+
+    def finish(self, inspection: Inspection, patience: Patience) -> Answer:
+        """(answer, None) or (None, what went wrong); nothing is left of a process that is not kept."""
+        answer, error = inspection.finish(patience)
+        path, setting = inspection.path, inspection.setting
+        if inspection.asked > 1 and not patience.over() and (answer is None or answer.get("outdated")):
+            inspection.end()
+            return self.finish(Inspection(path, setting, inspection.question), patience)
+        if answer is not None and answer.pop("kept", False) and len(self._kept) < KEPT:
+            self._kept[_key(path, setting)] = inspection
+        else:
+            inspection.end()
+        return answer, error
+
+    def close(self) -> None:
+        while self._kept:
+            self._kept.popitem()[1].end()
+
+
+def _key(path: bytes, setting: Setting) -> tuple[object, ...]:
+    return (path, *setting.facts())
+
+
 class Inspection:
-    """A started interpreter with a question; ``finish`` waits for its answer."""
+    """A started interpreter with a question."""
 
     def __init__(self, path: bytes, setting: Setting, question: dict[str, Any]) -> None:
-        source: str = inspector.__loader__.get_source(inspector.__name__)  # type: ignore[union-attr]
-        self._question = source.encode("utf-8") + b"\0" + json.dumps(question).encode("ascii")
+        self.path, self.setting, self.asked = path, setting, 0
+        source: bytes = inspector.__loader__.get_source(inspector.__name__).encode("utf-8")  # type: ignore[union-attr]
+        self._unsent = b"%d\n" % len(source) + source
         self._answer = bytearray()
         self._complaint = b""
         reading, self._asking = os.pipe()
         self._answering, writing = os.pipe()
         self._complaining, errors = os.pipe()
-        self._process = self._start(path, setting, reading, writing, errors)
+        self._process = self._start(reading, writing, errors)
         for handle in (reading, writing, errors):
             os.close(handle)
         os.set_blocking(self._asking, False)
-        self._ask()
+        self.ask(question)
 
-    def _start(
-        self, path: bytes, setting: Setting, reading: int, writing: int, errors: int
-    ) -> subprocess.Popen[bytes] | None:
+    def ask(self, question: dict[str, Any]) -> None:
+        self.question = question
+        self.asked += 1
+        self._unsent += json.dumps(question).encode("ascii") + b"\n"
+        self._answer.clear()
+        self._send()
+
+    def is_alone(self) -> bool:
+        """Whether it lives, and nothing of its start-up hooks does, which would be taken for workload."""
+        if self._process is None or self._process.poll() is not None:
+            return False
+        group = self._process.pid
+        try:
+            pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+        except OSError:
+            return False
+        return all(pid == group or _group_of(pid) != group for pid in pids)
+
+    def finish(self, patience: Patience) -> Answer:
+        """The answer to what was asked last."""
+        late, ending = False, ""
+        if self._process is not None:
+            late = not self._talk(self._process, patience)
+        try:
+            answer = json.loads(self._answer.decode("ascii"))
+            if isinstance(answer, dict):
+                return answer, None
+        except (ValueError, RecursionError):
+            pass
+        if self._process is not None:
+            ending = "exit code %d: " % self._kill(self._process)
+        last = self._complaint.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no answer"]
+        return None, "no answer in time" if late else ending + last[0]
+
+    def end(self) -> None:
+        """Nothing is left of it; may be called again."""
+        if self._process is not None:
+            self._kill(self._process)
+        for handle in (self._asking, self._answering, self._complaining):
+            if handle >= 0:
+                os.close(handle)
+        self._asking = self._answering = self._complaining = -1
+
+    def _kill(self, process: subprocess.Popen[bytes]) -> int:
+        """The exit code that it had, or has now."""
+        self._process = None
+        try:
+            os.killpg(process.pid, signal.SIGKILL)  # whatever start-up hooks started goes too
+        except OSError:
+            pass  # all of it has ended
+        return process.wait()
+
+    def _start(self, reading: int, writing: int, errors: int) -> subprocess.Popen[bytes] | None:
+        setting = self.setting
         try:
             return subprocess.Popen(
-                [path, b"-B", b"-c", STARTER, str(reading), str(writing)],
+                [self.path, b"-B", b"-c", STARTER, str(reading), str(writing)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
@@ -81,28 +177,6 @@ class Inspection:
             self._complaint = os.fsencode("not started in %s as uid %d: %s" % (where, setting.uid, error))
             return None
 
-    def finish(self, patience: Patience) -> tuple[dict[str, Any] | None, str | None]:
-        """(answer, None) or (None, what went wrong); nothing of the process is left afterwards."""
-        late, ending = False, ""
-        if self._process is not None:
-            late = not self._talk(self._process, patience)
-            try:
-                os.killpg(self._process.pid, signal.SIGKILL)  # whatever start-up hooks started goes too
-            except OSError:
-                pass  # all of it has ended
-            ending = "exit code %d: " % self._process.wait()
-        for handle in (self._asking, self._answering, self._complaining):
-            if handle >= 0:
-                os.close(handle)
-        try:
-            answer = json.loads(self._answer.decode("ascii"))
-            if isinstance(answer, dict):
-                return answer, None
-        except (ValueError, RecursionError):
-            pass
-        last = self._complaint.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no answer"]
-        return None, "no answer in time" if late else ending + last[0]
-
     def _talk(self, process: subprocess.Popen[bytes], patience: Patience) -> bool:
         """Reads until the answer's line is whole or the process has ended; whether that was in time.
 
@@ -112,10 +186,10 @@ class Inspection:
         while not self._answer.endswith(b"\n") and len(self._answer) <= ANSWER_LIMIT:
             if patience.over():
                 return False
-            ready, _, _ = select.select(reading, [self._asking] if self._question else [], [], TURN)
+            ready, _, _ = select.select(reading, [self._asking] if self._unsent else [], [], TURN)
             if not ready and process.poll() is not None:
                 break
-            self._ask()
+            self._send()
             for handle in ready:
                 piece = os.read(handle, PIECE)
                 if not piece:
@@ -126,15 +200,21 @@ class Inspection:
                     self._answer += piece
         return True
 
-    def _ask(self) -> None:
-        """Writes what the pipe takes of the question, and closes it after the last byte."""
+    def _send(self) -> None:
+        """Writes what the pipe takes of what was not sent yet."""
         try:
-            while self._question:
-                self._question = self._question[os.write(self._asking, self._question) :]
+            while self._unsent:
+                self._unsent = self._unsent[os.write(self._asking, self._unsent) :]
         except BlockingIOError:
             return
         except OSError:
-            self._question = b""  # it ended early; its standard error says why
-        if self._asking >= 0:
-            os.close(self._asking)
-            self._asking = -1
+            self._unsent = b""  # it ended early; its standard error says why
+
+
+def _group_of(pid: int) -> int:
+    """The process group of a process; 0 where it has ended."""
+    try:
+        with open("/proc/%d/stat" % pid, "rb") as stream:
+            return int(stream.read().rpartition(b")")[2].split()[2])
+    except (OSError, ValueError, IndexError):
+        return 0

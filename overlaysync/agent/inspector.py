@@ -1,4 +1,4 @@
-"""Runs in a fresh interpreter of the target: what it would import, without importing anything.
+"""Runs in an interpreter of the target: what it would import, without importing anything.
 
 Started by ``interpreters.STARTER`` with the workload's environment, user and directory; question and answer
 go through inherited handles, so that what start-up hooks read or print does no harm. Site processing and
@@ -12,10 +12,12 @@ import sys
 _first = sys.path[:1] if sys.path[:1] == [""] else []
 del sys.path[: len(_first)]  # a json.py in the working directory must not be ours
 import hashlib  # noqa: E402
+import importlib  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
 import re  # noqa: E402
 import site  # noqa: E402
+import time  # noqa: E402
 from importlib import machinery  # noqa: E402
 
 sys.path[:0] = _first
@@ -24,7 +26,7 @@ TYPE_CHECKING = False  # typing itself takes too long to import
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from importlib.machinery import ModuleSpec
-    from typing import Any
+    from typing import Any, BinaryIO
 
 
 def _text(value: object) -> str | None:
@@ -385,9 +387,69 @@ def read_back(request: dict[str, Any]) -> dict[str, Any]:
     return {"modules": [resolve(_native(name)) for name in request["modules"]], "unreadable": unreadable}
 
 
-def main(question: bytes, answer: int) -> None:
-    """Answers one JSON request as one line of JSON on an inherited handle."""
-    request = json.loads(question.decode("ascii"))
-    content = {"survey": survey, "read_back": read_back}[request["do"]](request)
-    with os.fdopen(answer, "wb") as stream:
-        stream.write(json.dumps(content).encode("ascii") + b"\n")
+KNOWN_FINDERS = {"_frozen_importlib", "_frozen_importlib_external", "zipimport", "_distutils_hack"}
+"""Modules of finders that keep nothing from one question to the next."""
+RACY = 5.0
+"""Seconds in which a file may have changed again after this process read it, and before it was looked at."""
+
+
+class World:
+    """All that this process read when it started: while it stands, a new process would be as this one."""
+
+    def __init__(self) -> None:
+        began = time.time()
+        self._directory = os.getcwd()
+        places = {entry for entry in _search_path() if entry}
+        places.update(getattr(site, "getsitepackages", list)(), filter(None, [site.USER_SITE]))
+        files = [name for directory in places for name in _pth_files(directory)]
+        files += [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]
+        files += [sys.executable, os.path.join(sys.prefix, "pyvenv.cfg")]
+        files += [os.path.join(os.path.dirname(sys.executable), "pyvenv.cfg")]
+        self._stamps = {path: _stamp(path) for path in (*places, *files) if path}
+        newest = max((max(stamp[2:4]) for stamp in self._stamps.values() if stamp), default=0)
+        finders = {getattr(finder, "__module__", "") for finder in (*sys.meta_path, *sys.path_hooks)}
+        self.can_be_kept = newest < (began - RACY) * 1e9 and finders <= KNOWN_FINDERS
+
+    def stands(self) -> bool:
+        try:
+            here = os.path.samestat(os.stat("."), os.stat(self._directory))
+        except OSError:
+            return False
+        return here and all(_stamp(path) == stamp for path, stamp in self._stamps.items())
+
+
+def _pth_files(directory: str) -> list[str]:
+    try:
+        return [os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".pth")]
+    except OSError:
+        return []
+
+
+def _stamp(path: str) -> tuple[int, ...] | None:
+    try:
+        now = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return now.st_dev, now.st_ino, now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_mode
+
+
+def main(questions: BinaryIO, answers: int) -> None:
+    """Answers JSON requests, each with one line of JSON, until what was read at the start has changed."""
+    world, known = World(), set(sys.modules)
+    with os.fdopen(answers, "wb") as stream:
+        for number, question in enumerate(questions):
+            outdated = number > 0 and not world.stands()
+            if number:
+                importlib.invalidate_caches()
+            content = {"outdated": True} if outdated else _answer(json.loads(question.decode("ascii")))
+            content["kept"] = world.can_be_kept
+            stream.write(json.dumps(content).encode("ascii") + b"\n")
+            stream.flush()
+            if outdated:
+                return
+            for name in set(sys.modules) - known:
+                del sys.modules[name]  # stand-ins for packages
+
+
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
+    return {"survey": survey, "read_back": read_back}[request["do"]](request)

@@ -1,65 +1,19 @@
-"""Finds the Pythons of the target and asks each, in a fresh process, what it would import."""
+"""Finds the Pythons of the target and asks each what it would import."""
 
 from __future__ import annotations
 
-import grp
 import os
-import pwd
 
 from overlaysync.agent.failure import Failure
 from overlaysync.agent.frames import to_text
-from overlaysync.agent.inspection import Inspection, Patience
+from overlaysync.agent.inspection import Inspections, Patience
 from overlaysync.agent.places import candidates, prefix_of, suspected
 from overlaysync.agent.request import Request
+from overlaysync.agent.setting import Setting
 
 TYPE_CHECKING = False  # typing itself takes too long to import
 if TYPE_CHECKING:
     from typing import Any
-
-
-class Setting:
-    """How a workload would be started: environment, directory and user (see the host's ``model.target``)."""
-
-    def __init__(self, request: Request) -> None:
-        self.directory = request.optional_path("working_directory") or b"/"
-        self.uid, self.gid, self.groups, home = _user(request.optional_text("user") or "")
-        self.environment = dict(os.environb)
-        self.environment.pop(b"HOME", None)  # that of the user who writes, maybe not the workload's
-        self.environment.update(request.variables("environment"))
-        self.environment.setdefault(b"HOME", os.fsencode(home))
-
-    def become(self) -> None:
-        """Runs in the child before the interpreter: takes the workload's user, where that is another one."""
-        if os.geteuid() == 0 and (self.uid, self.gid) != (os.geteuid(), os.getegid()):
-            os.setgroups(self.groups)
-            os.setgid(self.gid)
-            os.setuid(self.uid)
-        os.chdir(self.directory)
-
-
-def _user(text: str) -> tuple[int, int, list[int], str]:
-    """(uid, gid, groups, home) of ``name``, ``uid`` or either with ``:group``; the running user for ""."""
-    if not text or os.geteuid() != 0:
-        try:
-            home = pwd.getpwuid(os.geteuid()).pw_dir
-        except KeyError:
-            home = "/"
-        return os.geteuid(), os.getegid(), [], home
-    name, _, group = text.partition(":")
-    try:
-        entry = pwd.getpwuid(int(name)) if name.isdigit() else pwd.getpwnam(name)
-        uid, gid, home = entry.pw_uid, entry.pw_gid, entry.pw_dir
-        groups = os.getgrouplist(entry.pw_name, gid)
-    except (KeyError, OverflowError):
-        if not name.isdigit():
-            raise Failure("interpreter", "the target has no user named %r" % name)
-        uid, gid, home, groups = int(name), 0, "/", []
-    try:
-        if group:
-            gid = int(group) if group.isdigit() else grp.getgrnam(group).gr_gid
-    except KeyError:
-        raise Failure("interpreter", "the target has no group named %r" % group)
-    return uid, gid, groups, home
 
 
 def _distrusted(path: bytes, setting: Setting) -> str | None:
@@ -73,7 +27,7 @@ def _distrusted(path: bytes, setting: Setting) -> str | None:
     return None
 
 
-def survey(request: Request, host: int) -> list[dict[str, Any]]:
+def survey(request: Request, host: int, inspections: Inspections) -> list[dict[str, Any]]:
     """All Pythons that answer, each with the distribution copies that it sees.
 
     ``host``: the handle that requests come in by; nothing is waited for once there is something to read.
@@ -87,10 +41,10 @@ def survey(request: Request, host: int) -> list[dict[str, Any]]:
     asked = []
     for path in paths:
         reason = None if explicit else _distrusted(path, setting)
-        asked.append((path, reason, None if reason else Inspection(path, setting, question)))
+        asked.append((path, reason, None if reason else inspections.begin(path, setting, question)))
     rows = []
     for path, reason, inspection in asked:
-        answer, error = inspection.finish(patience) if inspection else (None, reason)
+        answer, error = inspections.finish(inspection, patience) if inspection else (None, reason)
         row: dict[str, Any] = {"real": to_text(os.path.realpath(path)), "prefix": to_text(prefix_of(path))}
         row.update(answer or {}, path=to_text(path), error=error)
         if not row.get("distributions"):
@@ -101,8 +55,8 @@ def survey(request: Request, host: int) -> list[dict[str, Any]]:
     return rows
 
 
-def read_back(request: Request, host: int) -> dict[str, Any]:
-    """Resolution of modules, and readability of files, by a fresh process of one interpreter.
+def read_back(request: Request, host: int, inspections: Inspections) -> dict[str, Any]:
+    """Resolution of modules, and readability of files, by one interpreter.
 
     ``host``: as ``survey`` has it.
     """
@@ -112,8 +66,8 @@ def read_back(request: Request, host: int) -> dict[str, Any]:
         "files": [to_text(path) for path in request.paths("files")],
     }
     path = request.path("interpreter")
-    inspection = Inspection(path, Setting(request), question)
-    answer, error = inspection.finish(Patience(request.seconds("patience"), host))
+    inspection = inspections.begin(path, Setting(request), question)
+    answer, error = inspections.finish(inspection, Patience(request.seconds("patience"), host))
     if answer is None:
         raise Failure("interpreter", "%s cannot be asked what it imports: %s" % (os.fsdecode(path), error))
     return answer

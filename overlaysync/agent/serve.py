@@ -86,7 +86,7 @@ def main(idle_limit: float) -> None:
     finally:
         for number in STOPPING:
             signal.signal(number, signal.SIG_IGN)
-        session.close()
+        session.end()
 
 
 def _serve(session: Session, receive: frames.Receive, send: Any) -> None:

@@ -10,6 +10,7 @@ from overlaysync.agent import bytecode, interpreters, inventory, processes, sett
 from overlaysync.agent.area import Area
 from overlaysync.agent.failure import Failure, reason
 from overlaysync.agent.frames import to_text
+from overlaysync.agent.inspection import Inspections
 from overlaysync.agent.request import Request
 from overlaysync.agent.transaction import Staging, Transaction
 from overlaysync.agent.tree import Tree
@@ -33,6 +34,7 @@ class Session:
 
     def __init__(self, host: int) -> None:
         self._host = host
+        self._inspections = Inspections()
         self.area: Area | None = None
         self.transaction: Transaction | None = None
         self.staging: Staging | None = None
@@ -63,10 +65,17 @@ class Session:
                 self.area.tree.close()
                 self.area = None
 
+    def end(self) -> None:
+        """The conversation is over: nothing that was started goes on."""
+        try:
+            self.close()
+        finally:
+            self._inspections.close()
+
     # -- reading ---------------------------------------------------------------------------------------
 
     def interpreters(self, request: Request) -> Answer:
-        return {"interpreters": interpreters.survey(request, self._host)}
+        return {"interpreters": interpreters.survey(request, self._host, self._inspections)}
 
     def processes(self, request: Request) -> Answer:
         return {"processes": processes.survey(request)}
@@ -137,7 +146,7 @@ class Session:
         }
 
     def read_back(self, request: Request) -> Answer:
-        return interpreters.read_back(request, self._host)
+        return interpreters.read_back(request, self._host, self._inspections)
 
     # -- writing ---------------------------------------------------------------------------------------
 

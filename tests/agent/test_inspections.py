@@ -1,0 +1,128 @@
+"""An interpreter that would be started anew as it is, is asked again; any other answers once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from overlaysync.agent.inspector import RACY
+from overlaysync.remote.session import AgentSession
+from tests.agent.test_inspector import Place, make_place
+from tests.agent.vocabulary import is_running
+
+COUNT = """
+import os
+with open({started!r}, "a") as stream:
+    stream.write("%d\\n" % os.getpid())
+"""
+"""A start-up hook that notes each start of the interpreter."""
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Path:
+    return tmp_path / "started"
+
+
+@pytest.fixture
+def place(python: Path, tmp_path: Path, session: AgentSession, started: Path) -> Place:
+    place = make_place(python, tmp_path, session)
+    place.site.write("sitecustomize.py", COUNT.format(started=str(started)))
+    return place
+
+
+def settle() -> None:
+    time.sleep(RACY + 0.2)  # the time of status change cannot be set
+
+
+def starts(started: Path) -> list[int]:
+    return [int(line) for line in started.read_text().splitlines()]
+
+
+def test_one_process_answers_all(place: Place, started: Path) -> None:
+    settle()
+    first = place.survey()
+    (engine,) = place.resolve("sample.engine")
+    place.site.write("sample/fresh.py", "FRESH = 1\n")
+    (fresh,) = place.resolve("sample.fresh")
+    (place.site.root / "sample/fresh.py").unlink()
+    (gone,) = place.resolve("sample.fresh")
+    place.site.write("sample/engine.py", "GENERATION = 9\n")
+    (edited,) = place.resolve("sample.engine")
+    assert [item.origin is not None for item in (engine, fresh, gone, edited)] == [True, True, False, True]
+    assert edited.runs_source is True
+    assert place.survey() == first
+    [pid] = starts(started)
+    assert is_running(pid)
+    place.session.close()
+    assert not is_running(pid)
+
+
+def test_another_setting_is_another_process(place: Place, started: Path) -> None:
+    settle()
+    place.survey()
+    place.survey(LANG="C")
+    assert len(starts(started)) == 2
+
+
+def test_what_was_touched_just_now_may_change_unseen(place: Place, started: Path) -> None:
+    place.survey()
+    place.survey()
+    assert len(starts(started)) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("new.pth", "{elsewhere}\n"),
+        ("old.pth", "{elsewhere}\n"),
+        ("sitecustomize.py", "import sys; sys.path.insert(0, {elsewhere!r})\n"),
+        ("../../../pyvenv.cfg", None),
+    ],
+)
+def test_what_a_start_reads_has_changed(
+    place: Place, started: Path, tmp_path: Path, name: str, text: str | None
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    place.site.write("old.pth", "/nowhere\n")
+    settle()
+    assert str(elsewhere) not in place.survey().search_path
+    path = place.site.root / name
+    path.write_text(path.read_text() if text is None else text.format(elsewhere=str(elsewhere)))
+    found = place.survey()
+    assert (str(elsewhere) in found.search_path) is (text is not None)
+    [pid, *_] = starts(started)
+    assert not is_running(pid)
+
+
+FINDER = """
+import sys
+class Finder:
+    find_spec = staticmethod(lambda *_: None)
+sys.meta_path.insert(0, Finder)
+"""
+
+
+@pytest.mark.parametrize(
+    "more",
+    ["import subprocess; subprocess.Popen(['sleep', '600'])\n", FINDER],
+    ids=["leaves a process", "adds a finder"],
+)
+def test_hooks_that_do_more_are_run_each_time(place: Place, started: Path, more: str) -> None:
+    place.site.write("sitecustomize.py", COUNT.format(started=str(started)) + more)
+    settle()
+    for _ in range(2):
+        place.survey()
+    assert len(starts(started)) == 2
+
+
+def test_one_that_was_killed_is_started_again(place: Place, started: Path) -> None:
+    settle()
+    place.survey()
+    os.kill(starts(started)[0], signal.SIGKILL)
+    assert place.survey().error is None
+    assert len(starts(started)) == 2
