@@ -11,7 +11,7 @@ from overlaysync.app.contact import Contact, Link, find, find_root, link
 from overlaysync.app.options import Options, silent
 from overlaysync.app.port import Source, push_carried
 from overlaysync.app.push import push_over
-from overlaysync.app.reading import find_workload
+from overlaysync.app.reading import find_workload, reading_ahead
 from overlaysync.app.records import digest_of_diff
 from overlaysync.app.survey import Situation
 from overlaysync.app.telling import HELD_SECONDS, Outcome, Teller, after
@@ -29,9 +29,8 @@ from overlaysync.errors import (
 )
 from overlaysync.model.result import Result
 from overlaysync.model.worktree import Sha256
-from overlaysync.state.directories import cache_directory
 from overlaysync.worktree.repository import is_git_at_work
-from overlaysync.worktree.worktree import open_worktree
+from overlaysync.worktree.worktree import Worktree
 
 GIT_SECONDS = 2.0
 """A lock of git that is older than this is told: it may be left by a git that was killed."""
@@ -123,25 +122,29 @@ class Follower:
 
     def _push_once(self) -> Result:
         options, stages = self._options, Stages(silent)
-        contact = self._contact = find(self.connect())
         if self._source is None:
-            return self._push_from(options, contact, stages)
-        return push_carried(
-            contact, options, self._source, stages, lambda there: self._push_from(there, contact, stages)
-        )
+            with reading_ahead(options, capture=True) as worktree:
+                return self._push_from(find(self.connect()), worktree, options, stages)
+        contact = find(self.connect())
 
-    def _push_from(self, options: Options, contact: Contact, stages: Stages) -> Result:
-        with open_worktree(options.worktree, cache_directory(), capture=True) as worktree:
-            try:
-                result = push_over(contact, worktree, options, stages, hold=self._hold)
-            except KeyboardInterrupt:
-                self.cut_short = True
-                raise
-            except AgentLostError:
-                raise
-            except OverlaysyncError:
-                contact.session.release()
-                raise
+        def push_there(there: Options) -> Result:
+            with reading_ahead(there, capture=True) as worktree:
+                return self._push_from(contact, worktree, there, stages)
+
+        return push_carried(contact, options, self._source, stages, push_there)
+
+    def _push_from(self, contact: Contact, worktree: Worktree, options: Options, stages: Stages) -> Result:
+        self._contact = contact
+        try:
+            result = push_over(contact, worktree, options, stages, hold=self._hold)
+        except KeyboardInterrupt:
+            self.cut_short = True
+            raise
+        except AgentLostError:
+            raise
+        except OverlaysyncError:
+            contact.session.release()
+            raise
         contact.session.release()
         return result
 

@@ -22,8 +22,7 @@ from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Operation
 from overlaysync.model.problem import exit_code
 from overlaysync.model.result import Result
-from overlaysync.state.directories import cache_directory
-from overlaysync.worktree.worktree import Worktree, open_worktree
+from overlaysync.worktree.worktree import Worktree
 
 Hold = Callable[[Situation], None]
 """Raises to give up; asked when everything is read, and again before anything is renamed."""
@@ -41,7 +40,7 @@ def push(options: Options, stage: Stage, *, dry_run: bool = False, source: Sourc
         with contact(options, stages) as target:
 
             def push_there(there: Options) -> Result:
-                with open_worktree(there.worktree, cache_directory()) as worktree:
+                with reading_ahead(there) as worktree:
                     return push_over(target, worktree, there, stages, dry_run=dry_run)
 
             return push_carried(target, options, source, stages, push_there)

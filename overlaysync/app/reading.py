@@ -54,9 +54,9 @@ class Reading(Struct, frozen=True):
     build_files: dict[str, bytes]  # HEAD's, by name
 
 
-def reading_ahead(options: Options) -> Worktree:
+def reading_ahead(options: Options, *, capture: bool = False) -> Worktree:
     """The worktree, which is looked at while the target is contacted. Raises UsageError, BaselineError."""
-    worktree = open_worktree(options.worktree, cache_directory())
+    worktree = open_worktree(options.worktree, cache_directory(), capture=capture)
     worktree.begin_snapshot()
     return worktree
 

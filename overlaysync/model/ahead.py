@@ -19,9 +19,13 @@ class Ahead(Generic[T]):
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
+    def wait(self) -> None:
+        """Until it has ended, whatever it came to."""
+        self._thread.join()
+
     def result(self) -> T:
         """What it came to. Raises what it raised."""
-        self._thread.join()
+        self.wait()
         if self._error is not None:
             raise self._error
         return self._value

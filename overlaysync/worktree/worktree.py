@@ -223,6 +223,8 @@ class Worktree:
 
     def close(self) -> None:
         """End the git process that serves blobs, and forget what was captured."""
+        if self._ahead is not None:
+            self._ahead.wait()
         self._objects.close()
         if self._capture is not None:
             self._capture.close()
