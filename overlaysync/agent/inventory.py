@@ -269,7 +269,7 @@ def take(tree: Tree, metadata: bytes, packages: Sequence[bytes] = ()) -> dict[st
             row = glance(tree, to_path(path), caches)
             row.update(recorded=True, record_sha256=record_sha256)
             files.append(row)
-    paths = {to_path(path) for path in recorded}
+    paths = {to_path(path) for path in recorded if "/__pycache__/" not in path}
     directories = _directories(tree, paths)
     points, holder, file_system = mounts(tree.root)
     return {
