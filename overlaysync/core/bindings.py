@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from overlaysync.core.imported_names import (
     Dotted,
@@ -52,6 +53,17 @@ _COMPILED_MODULES = frozenset(
 )
 _COMPILED_LOOK = re.compile(r"_C|_C_\w+|\w+_C|\w*_cuda|\w*_ext|\w*_cpp|_kernels|_native")
 _PREDICATE = re.compile(r"_?(is|has|have|use|to|get|set|can|supports?|check|require|on|with|init|run|test)_")
+
+
+_SETS = tuple(frozenset(dotted) for dotted in _DECLARATIONS)
+
+
+def can_be_named(identifiers: AbstractSet[str]) -> bool:
+    """Whether a file of these identifiers can hold any evidence at all; most can not."""
+    torch = "torch" in identifiers and not identifiers.isdisjoint({"ops", "classes"})
+    if torch or "import_module" in identifiers:
+        return True
+    return any(known <= identifiers for known in _SETS) or any(map(_looks_compiled, identifiers))
 
 
 def evidence(reading: Reading) -> str | None:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LINE_END = re.compile(rb"\r\n|\r|\n")  # what the parser takes for one, unlike bytes.splitlines
@@ -71,26 +72,31 @@ class Unit:
 
 
 def fingerprint(root: ast.AST) -> str:
-    """The syntax below a node as text, without positions; equal exactly for equal syntax.
+    """The syntax below a node as text, without positions; equal exactly for equal syntax."""
+    return " ".join(_parts(root))
 
-    Unlike ``ast.dump`` it does not recurse: long chains of operators in real files exceed Python's limit.
-    """
-    parts: list[str] = []
+
+def same_syntax(left: ast.AST, right: ast.AST) -> bool:
+    """Whether both say the same; found out as far as the first difference."""
+    return all(one == other for one, other in zip_longest(_parts(left), _parts(right)))
+
+
+def _parts(root: ast.AST) -> Iterator[str]:
+    """Unlike ``ast.dump`` it does not recurse: long chains of operators in files exceed Python's limit."""
     pending: list[object] = [root]
     while pending:
         item = pending.pop()
         if isinstance(item, ast.AST):
-            parts.append(type(item).__name__)
+            yield type(item).__name__
             pending.extend(
                 getattr(item, field, None) for field in item._fields if field not in _UNSEEN_FIELDS
             )
         elif isinstance(item, list):
-            parts.append(f"[{len(item)}]")
+            yield f"[{len(item)}]"
             pending.extend(item)
         else:
             # Decimal text of a huge integer is refused by Python 3.11 and later.
-            parts.append(hex(item) if type(item) is int else repr(item))
-    return " ".join(parts)
+            yield hex(item) if type(item) is int else repr(item)
 
 
 def units(tree: ast.Module, source: bytes) -> list[Unit]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from overlaysync.core.definitions import Unit
 from overlaysync.core.imported_names import (
@@ -34,6 +35,16 @@ _COMPILERS = dotted_set(
     "gen_jit_spec load_cuda_ops JitSpec build_and_load load_jit compile_and_tune",
 )
 _KERNEL_TEXT = ("__global__", "__device__", "__kernel ", "#include <cuda", "[[kernel]]")
+
+
+_SETS = tuple(frozenset(dotted) for dotted in _COMPILERS)
+_MARKS = ("__global", "__device", "__kernel", "#include", "[[kernel")
+"""What a text of a kernel begins with, even where it is put together of several."""
+
+
+def can_be_named(identifiers: AbstractSet[str], text: str) -> bool:
+    """Whether a file of this text and these identifiers can hold any evidence at all; most can not."""
+    return any(known <= identifiers for known in _SETS) or any(mark in text for mark in _MARKS)
 
 
 def evidence(reading: Reading) -> str | None:

@@ -18,6 +18,9 @@ FORMATTING_ONLY = "comments or formatting only"
 PARSER_FAILURES = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What parser and compiler raise for a text that is no Python: also NUL bytes and too deep nesting."""
 
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_CODING = re.compile(rb"\A(?:[^\n]*\n)?[^\n]*coding[:=](?!\s*(?:utf-?8|ascii)\b)", re.IGNORECASE)
+"""A declared coding (PEP 263) that is not plain."""
 _HEADER_LINES = 10
 _GENERATED = re.compile(
     rb"^\s*(#|\"\"\"|''').*(generated (by|from)|auto-?generated|do not edit)", re.IGNORECASE
@@ -44,27 +47,37 @@ def judge_python(before: bytes | None, after: bytes | None) -> Judgement:
         before: HEAD's content; None for a new file, all of whose definitions count as changed.
         after: the worktree's content; None for a removed file, all of whose definitions count as removed.
     """
+    judge_sides = _judge_sides if _may_be_foreign(before) or _may_be_foreign(after) else _judge_plain
     try:
-        new = parse(after)
         _compile(after)
+        return judge_sides(before, after)
     except PARSER_FAILURES as error:
         return Judgement((Finding("syntax-error", _syntax_message(error)),))
-    try:
-        old = parse(before)
-    except PARSER_FAILURES:
-        # HEAD's side is no Python of the host's version: nothing to pair with, so everything is new.
-        old = parse(None)
-    return _judge_sides(old, new, _note(before, after))
+
+
+def _may_be_foreign(content: bytes | None) -> bool:
+    """Whether a binding or a kernel can be named in a file; taking it apart takes many times as long."""
+    if content is None:
+        return False
+    if not content.isascii() or _CODING.search(content):
+        return True  # identifiers are normalised, and a coding may spell them otherwise
+    text = content.decode("ascii")
+    identifiers = set(_IDENTIFIER.findall(text))
+    return bindings.can_be_named(identifiers) or kernels.can_be_named(identifiers, text)
 
 
 def parse(content: bytes | None) -> Side:
     """Cut a file into its units; no content is an empty file. Raises ``PARSER_FAILURES``."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of invalid escapes, which are the file's affair
-        tree = ast.parse(content or b"")
+    tree = _syntax(content)
     units = definitions.units(tree, content or b"")
     names = Names().bind([root for unit in units if unit.function is None for root in unit.roots])
     return Side(tree, units, names)
+
+
+def _syntax(content: bytes | None) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of invalid escapes, which are the file's affair
+        return ast.parse(content or b"")
 
 
 def _compile(content: bytes | None) -> None:
@@ -82,10 +95,26 @@ def _syntax_message(error: BaseException) -> str:
     return printable(f"cannot be parsed, {type(error).__name__}: {error} ({version})")
 
 
-def _judge_sides(old: Side, new: Side, note: str | None) -> Judgement:
+def _judge_plain(before: bytes | None, after: bytes | None) -> Judgement:
+    """Of two sides that can name nothing foreign, only whether they say the same."""
+    new = _syntax(after)
+    try:
+        old = _syntax(before)
+    except PARSER_FAILURES:
+        old = _syntax(None)
+    return Judgement(note=FORMATTING_ONLY if definitions.same_syntax(old, new) else _note(before, after))
+
+
+def _judge_sides(before: bytes | None, after: bytes | None) -> Judgement:
+    new, note = parse(after), _note(before, after)
+    try:
+        old = parse(before)
+    except PARSER_FAILURES:
+        # HEAD's side is no Python of the host's version: nothing to pair with, so everything is new.
+        old = parse(None)
     removed, written = definitions.difference(old.units, new.units)
     if not removed and not written:
-        same = definitions.fingerprint(old.tree) == definitions.fingerprint(new.tree)
+        same = definitions.same_syntax(old.tree, new.tree)
         return Judgement(note=FORMATTING_ONLY if same else note)
     evidence = [*_evidence(new, written), *_evidence(old, removed)]
     written_names = {unit.name for unit in written if unit.name}
