@@ -40,6 +40,8 @@ _KERNEL_TEXT = ("__global__", "__device__", "__kernel ", "#include <cuda", "[[ke
 _SETS = tuple(frozenset(dotted) for dotted in _COMPILERS)
 _MARKS = ("__global", "__device", "__kernel", "#include", "[[kernel")
 """What a text of a kernel begins with, even where it is put together of several."""
+HINTS = {dotted[0] for dotted in _COMPILERS} | set(_MARKS)
+"""A file that holds none of these texts can hold no evidence."""
 
 
 def can_be_named(identifiers: AbstractSet[str], text: str) -> bool:

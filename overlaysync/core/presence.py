@@ -76,19 +76,16 @@ def generated(
 def copies(files: Sequence[InstalledFile], overlay: Iterable[Placement]) -> list[str]:
     """Other installed files with the content that an overlay replaced or removed (wheels hold no links)."""
     placements = {item.destination: item for item in overlay}
+    holders: dict[str | None, list[InstalledFile]] = defaultdict(list)
+    for file in files:
+        if file.size > 0 and not _ours(file, placements):
+            holders[file.sha256].append(file)
     notes = []
     for place, item in placements.items():
         original = item.original_sha256
         if original is None or original == item.installed_sha256:
             continue
-        same = [
-            file.path
-            for file in files
-            if file.sha256 == original
-            and file.path != place
-            and file.size > 0
-            and not _ours(file, placements)
-        ]
+        same = [file.path for file in holders.get(original, ()) if file.path != place]
         if same:
             notes.append(f"{place}: the same content stays old in {listed(same)}")
     return [*notes, *_copied_directories(files, placements)]

@@ -19,9 +19,8 @@ PARSER_FAILURES = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What parser and compiler raise for a text that is no Python: also NUL bytes and too deep nesting."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-_CODING = re.compile(rb"\A(?:[^\n]*\n)?[^\n]*coding[:=](?!\s*(?:utf-?8|ascii)\b)", re.IGNORECASE)
-"""A declared coding (PEP 263) that is not plain."""
-_HEADER_LINES = 10
+_HINTS = tuple(hint.encode("ascii") for hint in sorted(bindings.HINTS | kernels.HINTS))
+_HEADER_LINES, _HEADER_COLUMNS = 10, 400
 _GENERATED = re.compile(
     rb"^\s*(#|\"\"\"|''').*(generated (by|from)|auto-?generated|do not edit)", re.IGNORECASE
 )
@@ -59,8 +58,11 @@ def _may_be_foreign(content: bytes | None) -> bool:
     """Whether a binding or a kernel can be named in a file; taking it apart takes many times as long."""
     if content is None:
         return False
-    if not content.isascii() or _CODING.search(content):
-        return True  # identifiers are normalised, and a coding may spell them otherwise
+    first_lines = content.split(b"\n", 2)[:2]
+    if not content.isascii() or any(b"coding" in line for line in first_lines):
+        return True  # identifiers are normalised, and a declared coding (PEP 263) may spell them otherwise
+    if not any(hint in content for hint in _HINTS):
+        return False
     text = content.decode("ascii")
     identifiers = set(_IDENTIFIER.findall(text))
     return bindings.can_be_named(identifiers) or kernels.can_be_named(identifiers, text)
@@ -152,7 +154,8 @@ def _note(before: bytes | None, after: bytes | None) -> str | None:
         note = "removed file, all of its definitions count as removed"
     else:
         note = ""
-    if any(_GENERATED.match(line) for line in (after or before or b"").splitlines()[:_HEADER_LINES]):
+    lines = (after or before or b"").split(b"\n", _HEADER_LINES)[:_HEADER_LINES]
+    if any(_GENERATED.match(line[:_HEADER_COLUMNS]) for line in lines):
         generated = "its first lines say that it is generated"
         note = f"{note}; {generated}" if note else generated
     return note or None
