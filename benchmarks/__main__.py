@@ -14,13 +14,15 @@ from benchmarks.suite import SUITE, Row
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
-    parser.add_argument("names", nargs="*", help="measure only these")
+    parser.add_argument("names", nargs="*", help=f"measure only these, of {', '.join(SUITE)}")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--modules", type=int, default=3900)
     parser.add_argument("--others", type=int, default=6000)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    chosen = [item for item in SUITE if not given.names or item.__name__ in given.names]
+    if unknown := set(given.names) - set(SUITE):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    chosen = [measure for name, measure in SUITE.items() if not given.names or name in given.names]
     rows = []
     print(f"{'':28}{'ms':>8}  {'against':26}{'ms':>8}{'ratio':>8}{'at most':>9}")
     with (

@@ -16,7 +16,7 @@ from overlaysync.app.options import Options, Stage
 from overlaysync.app.report import problems_of, target_of
 from overlaysync.app.timing import Stages
 from overlaysync.core.evidence import image_commit, judge, weigh
-from overlaysync.errors import LockedError
+from overlaysync.errors import BaselineError, LockedError
 from overlaysync.model.evidence import Baseline, Evidence
 from overlaysync.model.problem import Problem, exit_code
 from overlaysync.model.result import Result
@@ -24,7 +24,7 @@ from overlaysync.model.worktree import ObjectId, Ported, RepoPath
 from overlaysync.state.directories import cache_directory, state_directory
 from overlaysync.state.manifests import repository_key
 from overlaysync.worktree.git import Git
-from overlaysync.worktree.linked import LinkedWorktree, merge, merge_base
+from overlaysync.worktree.linked import LinkedWorktree, common_base, merge
 from overlaysync.worktree.repository import branch_commit
 from overlaysync.worktree.state import commit_state
 from overlaysync.worktree.worktree import Worktree, open_worktree
@@ -119,7 +119,12 @@ def carry(evidence: tuple[Evidence, ...], options: Options, source: Source, stag
             return Carried(place, problems=problems)
         stage("merging")
         git = Git(root)
-        base = merge_base(git, image, head)
+        base = common_base(git, image, head)
+        if base is None:
+            raise BaselineError(
+                f"the image commit {image} and {head} have no history in common here",
+                "in a shallow clone: git fetch --unshallow",
+            )
         tree, conflicts = merge(git, image, state)
         if tree is None:
             return Carried(

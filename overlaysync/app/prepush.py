@@ -29,7 +29,7 @@ from overlaysync.state.manifests import DamagedFile
 from overlaysync.targets.specification import open_target
 from overlaysync.worktree.digests import blob_id
 from overlaysync.worktree.git import Git
-from overlaysync.worktree.linked import laid_onto, shares_history
+from overlaysync.worktree.linked import common_base, laid_onto
 from overlaysync.worktree.repository import peel, worktrees
 from overlaysync.worktree.worktree import Worktree, open_worktree
 
@@ -120,7 +120,7 @@ def _compare(worktree: Worktree, manifest: Manifest, ref: PushedRef) -> tuple[li
     rebuilds = prepush.rebuilds(before, pushed)
     named = ", ".join([*rebuilds[:NAMED], *(["…"] if len(rebuilds) > NAMED else [])])
     notes = [f"needs an image rebuild: {named}"] if rebuilds else []
-    if not prepush.holds_package(manifest, pushed) and not shares_history(git, ObjectId(image), commit):
+    if not prepush.holds_package(manifest, pushed) and common_base(git, ObjectId(image), commit) is None:
         return [], [f"{ref.local} holds nothing of {manifest.distribution.name}, and never did"]
     pushed |= _as_it_ran(worktree, manifest, pushed)
     return prepush.judge(manifest, before, pushed, ref.local), notes

@@ -44,26 +44,15 @@ def laid_onto(git: Git, image: ObjectId, commit: ObjectId) -> ObjectId | None:
 
     A commit that comes after the image commit, or has no history in common with it, is taken as it is.
     """
-    base = git.run("merge-base", image, commit, expected=(0, 1)).text.strip()
-    if base in ("", image):
+    if common_base(git, image, commit) in (None, image):
         return ObjectId(git.run("rev-parse", f"{commit}^{{tree}}").text.strip())
     return merge(git, image, commit)[0]
 
 
-def shares_history(git: Git, image: ObjectId, commit: ObjectId) -> bool:
-    """Whether two commits have a history in common, as far as the repository holds it."""
-    return git.run("merge-base", image, commit, expected=(0, 1)).status == 0
-
-
-def merge_base(git: Git, image: ObjectId, head: ObjectId) -> ObjectId:
-    """Raises BaselineError where the two have no history in common, or a shallow clone does not reach it."""
-    answer = git.run("merge-base", image, head, expected=(0, 1))
-    if answer.status:
-        raise BaselineError(
-            f"the image commit {image} and {head} have no history in common here",
-            "in a shallow clone: git fetch --unshallow",
-        )
-    return ObjectId(answer.text.strip())
+def common_base(git: Git, image: ObjectId, commit: ObjectId) -> ObjectId | None:
+    """Where the histories of two commits part, as far as the repository holds them; None: nowhere."""
+    answer = git.run("merge-base", image, commit, expected=(0, 1))
+    return ObjectId(answer.text.strip()) if answer.status == 0 else None
 
 
 class LinkedWorktree:
