@@ -38,7 +38,7 @@ def stamp_of(status: os.stat_result) -> Stamp:
 
 def cache_file(directory: Path, kind: str, name: str) -> Path:
     """The cache's file for what is called so (a worktree by its root)."""
-    return directory / f"{kind}-{xxhash.xxh3_128_hexdigest(name.encode('utf-8', 'surrogateescape'))}.stat"
+    return directory / f"{kind}-{xxhash.xxh3_128_hexdigest(name.encode('utf-8', 'surrogatepass'))}.stat"
 
 
 class StatCache:
@@ -93,7 +93,7 @@ def _load(file: Path, record: struct.Struct) -> dict[bytes, bytes]:
 
 
 def _key(path: str, stamp: Stamp) -> bytes:
-    return _digest(_pack(*stamp) + path.encode("utf-8", "surrogateescape"))
+    return _digest(_pack(*stamp) + path.encode("utf-8", "surrogatepass"))
 
 
 def _write(file: Path, raw: bytes) -> None:

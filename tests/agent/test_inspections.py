@@ -13,6 +13,7 @@ from overlaysync.agent.inspector import RACY
 from overlaysync.remote.session import AgentSession
 from tests.agent.test_inspector import Place, make_place
 from tests.agent.vocabulary import is_running
+from tests.parts.hooks import MODULE, install_hook
 
 COUNT = """
 import os
@@ -30,7 +31,7 @@ def started(tmp_path: Path) -> Path:
 @pytest.fixture
 def place(python: Path, tmp_path: Path, session: AgentSession, started: Path) -> Place:
     place = make_place(python, tmp_path, session)
-    place.site.write("sitecustomize.py", COUNT.format(started=str(started)))
+    install_hook(place.site.root, COUNT.format(started=str(started)))
     return place
 
 
@@ -79,7 +80,7 @@ def test_what_was_touched_just_now_may_change_unseen(place: Place, started: Path
     [
         ("new.pth", "{elsewhere}\n"),
         ("old.pth", "{elsewhere}\n"),
-        ("sitecustomize.py", "import sys; sys.path.insert(0, {elsewhere!r})\n"),
+        (f"{MODULE}.py", "import sys; sys.path.insert(0, {elsewhere!r})\n"),
         ("../../../pyvenv.cfg", None),
     ],
 )
@@ -113,7 +114,7 @@ sys.meta_path.insert(0, Finder)
     ids=["leaves a process", "adds a finder"],
 )
 def test_hooks_that_do_more_are_run_each_time(place: Place, started: Path, more: str) -> None:
-    place.site.write("sitecustomize.py", COUNT.format(started=str(started)) + more)
+    install_hook(place.site.root, COUNT.format(started=str(started)) + more)
     settle()
     for _ in range(2):
         place.survey()

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e import relay
 from tests.e2e.scenario import (
     LocalScenario,
     Scenario,
@@ -149,20 +150,19 @@ def hook(local: LocalScenario, tmp_path: Path, action: str) -> Path:
     return armed
 
 
-def test_8_the_worktree_file_changes_after_it_was_looked_at(local: LocalScenario, tmp_path: Path) -> None:
-    """Every Python that starts in the target writes into the worktree: the last one does after the look."""
+def test_8_the_worktree_file_changes_after_it_was_looked_at(local: LocalScenario) -> None:
+    """When everything is decided."""
     local.edit_generation()
     engine = local.project.path / "sample_pkg" / "engine.py"
-    append = f"open({str(engine)!r}, 'a').write('# ' + str(os.getpid()) + chr(10))"
-    armed = hook(local, tmp_path, append)
-    armed.touch()
+    append = f"open({str(engine)!r}, 'a').write('# meanwhile' + chr(10))"
+    relay.install(local.environment.prefix, "begin", f"({append}, frame(reply))[1]")
     before = local.files()
     answer = local.push()
     assert (answer["outcome"], answer["exit_code"], codes(answer)) == ("failed", 8, ["unstable-file"])
     assert "sample_pkg/engine.py" in answer["problems"][0]["message"]
     assert local.files() == before
     assert not (local.environment.site_packages / ".overlaysync").exists()
-    armed.unlink()
+    relay.install(local.environment.prefix, "", "")
     local.applied()
 
 
