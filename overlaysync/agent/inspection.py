@@ -36,7 +36,7 @@ with open(int(sys.argv[1]), "rb") as stream:
     source = stream.read(int(stream.readline()))
     names = {"__name__": "overlaysync_inspector"}
     exec(compile(source, "<overlaysync inspector>", "exec"), names)
-    names["main"](stream, int(sys.argv[2]))
+    names["main"](stream, int(sys.argv[2]), float(sys.argv[3]))
 """
 
 
@@ -57,24 +57,29 @@ class Inspections:
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], Inspection] = {}
 
-    def begin(self, path: bytes, setting: Setting, question: dict[str, Any]) -> Inspection:
-        """Asks one that is there, or a new one; ``finish`` has the answer."""
-        inspection = self._kept.pop(_key(path, setting), None)
-        if inspection is not None and inspection.is_alone():
+    def begin(
+        self, path: bytes, setting: Setting, question: dict[str, Any], *, fresh: bool = False
+    ) -> Inspection:
+        """Asks one that is there, or a new one (``fresh``: always); ``finish`` has the answer."""
+        inspection = None if fresh else self._kept.pop(_key(path, setting), None)
+        if inspection is not None and inspection.would_start_alike():
             inspection.ask(question)
             return inspection
         if inspection is not None:
             inspection.end()
         return Inspection(path, setting, question)
 
-    def finish(self, inspection: Inspection, patience: Patience) -> Answer:
+    def finish(self, inspection: Inspection, patience: Patience, *, keep: bool = True) -> Answer:
         """(answer, None) or (None, what went wrong); nothing is left of a process that is not kept."""
         answer, error = inspection.finish(patience)
         path, setting = inspection.path, inspection.setting
-        if inspection.asked > 1 and not patience.over() and (answer is None or answer.get("outdated")):
+        if inspection.asked > 1 and (answer is None or answer.get("outdated")):
             inspection.end()
-            return self.finish(Inspection(path, setting, inspection.question), patience)
-        if answer is not None and answer.pop("kept", False) and len(self._kept) < KEPT:
+            if patience.over():
+                return None, "no answer in time"
+            return self.finish(Inspection(path, setting, inspection.question), patience, keep=keep)
+        can_be_kept = answer is not None and answer.pop("kept", False) and inspection.would_start_alike()
+        if keep and can_be_kept and len(self._kept) < KEPT and _key(path, setting) not in self._kept:
             self._kept[_key(path, setting)] = inspection
         else:
             inspection.end()
@@ -94,6 +99,7 @@ class Inspection:
 
     def __init__(self, path: bytes, setting: Setting, question: dict[str, Any]) -> None:
         self.path, self.setting, self.asked = path, setting, 0
+        self._place = _place(path, setting)
         source: bytes = inspector.__loader__.get_source(inspector.__name__).encode("utf-8")  # type: ignore[union-attr]
         self._unsent = b"%d\n" % len(source) + source
         self._answer = bytearray()
@@ -114,16 +120,21 @@ class Inspection:
         self._answer.clear()
         self._send()
 
-    def is_alone(self) -> bool:
-        """Whether it lives, and nothing of its start-up hooks does, which would be taken for workload."""
-        if self._process is None or self._process.poll() is not None:
+    def would_start_alike(self) -> bool:
+        """Whether it lives, no wrapper started it, and path and directory are what they were.
+
+        Nothing of its start-up hooks may live either, which would be taken for workload.
+        """
+        process = self._process
+        if process is None or process.poll() is not None or self._place != _place(self.path, self.setting):
             return False
-        group = self._process.pid
         try:
+            program = os.readlink(b"/proc/%d/exe" % process.pid)
             pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
         except OSError:
             return False
-        return all(pid == group or _group_of(pid) != group for pid in pids)
+        alone = all(pid == process.pid or _group_of(pid) != process.pid for pid in pids)
+        return alone and program == os.path.realpath(self.path)
 
     def finish(self, patience: Patience) -> Answer:
         """The answer to what was asked last."""
@@ -163,7 +174,7 @@ class Inspection:
         setting = self.setting
         try:
             return subprocess.Popen(
-                [self.path, b"-B", b"-c", STARTER, str(reading), str(writing)],
+                [self.path, b"-B", b"-c", STARTER, str(reading), str(writing), str(time.time())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
@@ -209,6 +220,16 @@ class Inspection:
             return
         except OSError:
             self._unsent = b""  # it ended early; its standard error says why
+
+
+def _place(path: bytes, setting: Setting) -> tuple[object, ...]:
+    """What a start would find under the names that it is given."""
+    try:
+        link, directory = os.lstat(path), os.stat(setting.directory)
+    except OSError:
+        return ()
+    stamps = (link.st_ino, link.st_dev, link.st_ctime_ns, directory.st_ino, directory.st_dev)
+    return (os.path.realpath(path), *stamps)
 
 
 def _group_of(pid: int) -> int:

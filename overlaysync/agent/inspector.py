@@ -17,7 +17,6 @@ import json  # noqa: E402
 import os  # noqa: E402
 import re  # noqa: E402
 import site  # noqa: E402
-import time  # noqa: E402
 from importlib import machinery  # noqa: E402
 
 sys.path[:0] = _first
@@ -394,35 +393,55 @@ RACY = 5.0
 
 
 class World:
-    """All that this process read when it started: while it stands, a new process would be as this one."""
+    """All that this process read when it started: while it stands, a new process would be as this one.
 
-    def __init__(self) -> None:
-        began = time.time()
-        self._directory = os.getcwd()
+    ``started``: before it was started, in seconds since the epoch. ``handles``: its own.
+    """
+
+    def __init__(self, started: float, handles: set[int]) -> None:
         places = {entry for entry in _search_path() if entry}
         places.update(getattr(site, "getsitepackages", list)(), filter(None, [site.USER_SITE]))
-        files = [name for directory in places for name in _pth_files(directory)]
-        files += [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]
-        files += [sys.executable, os.path.join(sys.prefix, "pyvenv.cfg")]
-        files += [os.path.join(os.path.dirname(sys.executable), "pyvenv.cfg")]
-        self._stamps = {path: _stamp(path) for path in (*places, *files) if path}
+        paths = {path for directory in places for path in _of_site(directory)} | places
+        paths.update(path for module in list(sys.modules.values()) for path in _of_module(module))
+        paths |= {sys.executable, os.path.join(sys.prefix, "pyvenv.cfg")}
+        paths.add(os.path.join(os.path.dirname(sys.executable), "pyvenv.cfg"))
+        self._stamps = {place: _stamp(place) for path in paths if path for place in _there(path)}
         newest = max((max(stamp[2:4]) for stamp in self._stamps.values() if stamp), default=0)
         finders = {getattr(finder, "__module__", "") for finder in (*sys.meta_path, *sys.path_hooks)}
-        self.can_be_kept = newest < (began - RACY) * 1e9 and finders <= KNOWN_FINDERS
+        settled = newest < (started - RACY) * 1e9
+        self.can_be_kept = settled and finders <= KNOWN_FINDERS and _holds_nothing_else(handles)
 
     def stands(self) -> bool:
-        try:
-            here = os.path.samestat(os.stat("."), os.stat(self._directory))
-        except OSError:
-            return False
-        return here and all(_stamp(path) == stamp for path, stamp in self._stamps.items())
+        return all(_stamp(path) == stamp for path, stamp in self._stamps.items())
 
 
-def _pth_files(directory: str) -> list[str]:
+def _of_site(directory: str) -> list[str]:
+    """The ``.pth`` files of a directory, and what their lines name, which need not be there."""
     try:
-        return [os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".pth")]
+        names = [name for name in os.listdir(directory) if name.endswith(".pth")]
     except OSError:
         return []
+    found = [os.path.join(directory, name) for name in names]
+    lines = [line.rstrip() for path in found for line in (_read(path) or "").splitlines()]
+    return found + [os.path.join(directory, line) for line in lines if line and not line.startswith("import")]
+
+
+def _of_module(module: Any) -> list[str]:
+    """Where a module that was imported at the start comes from, and where others of its package would."""
+    cached = getattr(getattr(module, "__spec__", None), "cached", None)
+    try:
+        found = [getattr(module, "__file__", None), cached, *(getattr(module, "__path__", None) or ())]
+    except Exception:  # a module of the target may have any __path__
+        return []
+    return [path for path in found if isinstance(path, str)]
+
+
+def _there(path: str) -> list[str]:
+    """A path, and what is above it where it is not there, as of a directory in a zip file."""
+    found = [path]
+    while _stamp(found[-1]) is None and os.path.dirname(found[-1]) not in ("", found[-1]):
+        found.append(os.path.dirname(found[-1]))
+    return found
 
 
 def _stamp(path: str) -> tuple[int, ...] | None:
@@ -433,9 +452,24 @@ def _stamp(path: str) -> tuple[int, ...] | None:
     return now.st_dev, now.st_ino, now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_mode
 
 
-def main(questions: BinaryIO, answers: int) -> None:
+def _holds_nothing_else(handles: set[int]) -> bool:
+    """Whether start-up hooks left neither threads nor open files (sockets, locks) that outlive a question."""
+    try:
+        tasks, open_ones = os.listdir("/proc/self/task"), {int(name) for name in os.listdir("/proc/self/fd")}
+    except (OSError, ValueError):
+        return False
+    for handle in open_ones - handles - {0, 1, 2}:
+        try:
+            os.fstat(handle)
+        except OSError:
+            continue  # of the listing itself
+        return False
+    return len(tasks) == 1
+
+
+def main(questions: BinaryIO, answers: int, started: float) -> None:
     """Answers JSON requests, each with one line of JSON, until what was read at the start has changed."""
-    world, known = World(), set(sys.modules)
+    world, known = World(started, {questions.fileno(), answers}), set(sys.modules)
     with os.fdopen(answers, "wb") as stream:
         for number, question in enumerate(questions):
             outdated = number > 0 and not world.stands()

@@ -226,25 +226,37 @@ def _flagged(handle: int) -> bool:
     return bool(flags & (IMMUTABLE | APPEND_ONLY))
 
 
-def mounts(root: bytes) -> tuple[list[str], str, str | None]:
-    """What is mounted at or below ``root``, and what it lies on, in this mount namespace (proc(5)).
+def mounts(tree: Tree) -> tuple[list[str], str, str | None]:
+    """What is mounted at or below the root, and what it lies on, in this mount namespace (proc(5)).
 
     (mount points at or below, the one that the root lies on, the type of file system there if it is known)
     """
+    root, own = tree.root, _mount_id(tree.handle)
     found, holder, kind = set(), b"/", None
     try:
         with open("/proc/self/mountinfo", "rb") as stream:
             for line in stream:
-                point = _unescape(line.split(b" ")[4])
+                identity, _, _, _, point = line.split(b" ")[:5]
+                point = _unescape(point)
                 if point == root or point.startswith(root + b"/"):
                     found.add(to_text(point))
-                holds = point == root or root.startswith(point.rstrip(b"/") + b"/")
-                if holds and len(point) >= len(holder):  # of two on one point, the later hides the other
-                    holder, kind = point, to_text(line.partition(b" - ")[2].split(b" ")[0])
+                if point == root or root.startswith(point.rstrip(b"/") + b"/"):
+                    holder = max(holder, point, key=len)
+                if identity == own:
+                    kind = to_text(line.partition(b" - ")[2].split(b" ")[0])
     except OSError as error:
         if error.errno != errno.ENOENT:
             raise
     return sorted(found), to_text(holder), kind
+
+
+def _mount_id(handle: int) -> bytes | None:
+    """Of the mount that an open directory is on: one that another hides has the same path."""
+    try:
+        with open("/proc/self/fdinfo/%d" % handle, "rb") as stream:
+            return next((line.split()[1] for line in stream if line.startswith(b"mnt_id:")), None)
+    except OSError:
+        return None
 
 
 def _unescape(field: bytes) -> bytes:
@@ -271,7 +283,7 @@ def take(tree: Tree, metadata: bytes, packages: Sequence[bytes] = ()) -> dict[st
             files.append(row)
     paths = {to_path(path) for path in recorded if "/__pycache__/" not in path}
     directories = _directories(tree, paths)
-    points, holder, file_system = mounts(tree.root)
+    points, holder, file_system = mounts(tree)
     return {
         "record_sha256": digest,
         "files": files,

@@ -48,7 +48,8 @@ class Follower:
         self._contact: Contact | None = None
         self._held_since: float | None = None
         self._seen: Sha256 | None = None  # the difference, by its digest
-        self._pushed: Sha256 | None = None  # the one that was in the target last
+        self._wishes = True  # to have it in the target: from the start or a change until it is there
+        self._superseded: str | None = None  # by whose overlay, since the last wish
         self._goes_on: Callable[[], bool] = lambda: False
         self.cut_short = False  # an interrupt came in the middle of a push
 
@@ -66,7 +67,7 @@ class Follower:
         configuration = load(find_root(self._options.worktree), self._options.config)
         if configuration != self._configuration:
             self._let_go()
-            self._configuration = configuration
+            self._configuration, self._wishes = configuration, True
         if self._link is None:
             self._link = self._opened.enter_context(link(self._options, silent))
         return self._link
@@ -95,7 +96,7 @@ class Follower:
                 self._let_go()
             return self._teller.error(error)
         if result.outcome in ("applied", "unchanged"):
-            self._pushed = self._seen
+            self._wishes = False
         return self._teller.result(result, since)
 
     def is_held_up(self) -> bool:
@@ -175,14 +176,21 @@ class Follower:
             raise WorktreeChangedError("git began to change the worktree", "wait for it to end")
         if self._goes_on():
             raise WorktreeChangedError("more files changed meanwhile", "wait for the change to end")
-        reading = situation.reading
-        self._seen = digest_of_diff(reading.snapshot.changes)
-        if self._seen != self._pushed or is_in_place(situation.plan, reading.overlay):
+        self._give_way(situation)
+
+    def _give_way(self, situation: Situation) -> None:
+        """Another worktree's overlay stays until something changes here: that is a wish, a look is none."""
+        reading, seen = situation.reading, digest_of_diff(situation.reading.snapshot.changes)
+        self._wishes, self._seen = self._wishes or seen != self._seen, seen
+        if self._wishes or is_in_place(situation.plan, reading.overlay):
+            self._superseded = None
             return
         there = reading.manifest
         origin = None if there is None else other_origin(there, reading.snapshot.repository)
         if there is not None and origin is not None:
+            self._superseded = f"pushed from {origin} at {there.time}"
+        if self._superseded is not None:
             raise SupersededError(
-                f"the target holds another worktree's overlay now, pushed from {origin} at {there.time}",
+                f"another worktree's overlay took this one's place in the target, {self._superseded}",
                 "to have this one's there again: change a file here, or run overlaysync push",
             )

@@ -205,9 +205,8 @@ def _judge_places(contact: Contact, plan: Plan, root: str) -> list[Problem]:
     if not named:
         return []
     gone = {f"{root}/{item.destination}" for item in plan.operations if item.after is None}
-    found, _ = contact.session.read_back(
-        contact.interpreter.path, contact.setting, [name for _, name in named], []
-    )
+    names = [name for _, name in named]
+    found, _ = contact.session.read_back(contact.interpreter.path, contact.setting, names, [], fresh=False)
     problems = []
     for (item, _), resolution in zip(named, found, strict=True):
         if item.before is not None:

@@ -94,7 +94,7 @@ def _follow(
 
     def goes_on() -> bool:
         """Whether files change still, so that a push would have half of it; only so long is it waited for."""
-        changed = wakeups.changed
+        changed = wakeups.changed if files.polling is None else None  # each tick would be one
         return changed is not None and time.monotonic() < (changed if since is None else since) + bound
 
     while not wakeups.stopped:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
+from types import CodeType
 
 from overlaysync.core.definitions import Unit
 from overlaysync.core.imported_names import (
@@ -38,15 +39,27 @@ _KERNEL_TEXT = ("__global__", "__device__", "__kernel ", "#include <cuda", "[[ke
 
 
 _SETS = tuple(frozenset(dotted) for dotted in _COMPILERS)
-_MARKS = ("__global", "__device", "__kernel", "#include", "[[kernel")
-"""What a text of a kernel begins with, even where it is put together of several."""
-HINTS = {dotted[0] for dotted in _COMPILERS} | set(_MARKS)
-"""A file that holds none of these texts can hold no evidence."""
+HINTS = {dotted[0] for dotted in _COMPILERS}
+"""A file that holds none of these texts can name no compiler."""
 
 
-def can_be_named(identifiers: AbstractSet[str], text: str) -> bool:
-    """Whether a file of this text and these identifiers can hold any evidence at all; most can not."""
-    return any(known <= identifiers for known in _SETS) or any(mark in text for mark in _MARKS)
+def can_be_named(identifiers: AbstractSet[str]) -> bool:
+    """Whether a file of these identifiers can name a compiler; most can not."""
+    return any(known <= identifiers for known in _SETS)
+
+
+def holds_text(code: CodeType) -> bool:
+    """Whether compiled code has a text of a kernel: put together, whatever it was written in."""
+    pending: list[object] = [code]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, CodeType):
+            pending.extend(item.co_consts)
+        elif isinstance(item, (tuple, frozenset)):
+            pending.extend(item)
+        elif isinstance(item, str) and any(mark in item for mark in _KERNEL_TEXT):
+            return True
+    return False
 
 
 def evidence(reading: Reading) -> str | None:

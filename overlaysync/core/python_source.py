@@ -7,6 +7,7 @@ import platform
 import re
 import warnings
 from collections.abc import Iterator
+from types import CodeType
 from typing import NamedTuple
 
 from overlaysync.core import bindings, definitions, kernels
@@ -46,12 +47,23 @@ def judge_python(before: bytes | None, after: bytes | None) -> Judgement:
         before: HEAD's content; None for a new file, all of whose definitions count as changed.
         after: the worktree's content; None for a removed file, all of whose definitions count as removed.
     """
-    judge_sides = _judge_sides if _may_be_foreign(before) or _may_be_foreign(after) else _judge_plain
     try:
-        _compile(after)
-        return judge_sides(before, after)
+        plain = _is_plain(after, _compile(after)) and _is_plain(before, _compiled_if_it_can_be(before))
+        return (_judge_plain if plain else _judge_sides)(before, after)
     except PARSER_FAILURES as error:
         return Judgement((Finding("syntax-error", _syntax_message(error)),))
+
+
+def _is_plain(content: bytes | None, code: CodeType | None) -> bool:
+    """Whether neither names nor texts of a file can be a binding or a kernel."""
+    return code is not None and not _may_be_foreign(content) and not kernels.holds_text(code)
+
+
+def _compiled_if_it_can_be(content: bytes | None) -> CodeType | None:
+    try:
+        return _compile(content)
+    except PARSER_FAILURES:
+        return None
 
 
 def _may_be_foreign(content: bytes | None) -> bool:
@@ -65,7 +77,7 @@ def _may_be_foreign(content: bytes | None) -> bool:
         return False
     text = content.decode("ascii")
     identifiers = set(_IDENTIFIER.findall(text))
-    return bindings.can_be_named(identifiers) or kernels.can_be_named(identifiers, text)
+    return bindings.can_be_named(identifiers) or kernels.can_be_named(identifiers)
 
 
 def parse(content: bytes | None) -> Side:
@@ -82,11 +94,12 @@ def _syntax(content: bytes | None) -> ast.Module:
         return ast.parse(content or b"")
 
 
-def _compile(content: bytes | None) -> None:
+def _compile(content: bytes | None) -> CodeType:
     """Compiling refuses what parsing lets through, such as a ``return`` outside of a function."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        compile(content or b"", "<worktree>", "exec", dont_inherit=True)
+        code: CodeType = compile(content or b"", "<worktree>", "exec", dont_inherit=True)
+        return code
 
 
 def _syntax_message(error: BaseException) -> str:

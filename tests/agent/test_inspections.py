@@ -43,23 +43,38 @@ def starts(started: Path) -> list[int]:
     return [int(line) for line in started.read_text().splitlines()]
 
 
+def origin(place: Place, module: str) -> str | None:
+    """What an interpreter that may have been asked before says."""
+    path, setting = str(place.python), place.setting()
+    [answer], _ = place.session.read_back(path, setting, [module], [], fresh=False, patience=20.0)
+    return answer.origin
+
+
 def test_one_process_answers_all(place: Place, started: Path) -> None:
     settle()
     first = place.survey()
-    (engine,) = place.resolve("sample.engine")
+    assert origin(place, "sample.engine") == f"{place.site.root}/sample/engine.py"
     place.site.write("sample/fresh.py", "FRESH = 1\n")
-    (fresh,) = place.resolve("sample.fresh")
+    assert origin(place, "sample.fresh") == f"{place.site.root}/sample/fresh.py"
     (place.site.root / "sample/fresh.py").unlink()
-    (gone,) = place.resolve("sample.fresh")
-    place.site.write("sample/engine.py", "GENERATION = 9\n")
-    (edited,) = place.resolve("sample.engine")
-    assert [item.origin is not None for item in (engine, fresh, gone, edited)] == [True, True, False, True]
-    assert edited.runs_source is True
+    assert origin(place, "sample.fresh") is None
     assert place.survey() == first
     [pid] = starts(started)
     assert is_running(pid)
     place.session.close()
     assert not is_running(pid)
+
+
+def test_a_proof_is_a_new_ones(place: Place, started: Path) -> None:
+    settle()
+    place.survey()
+    for _ in range(2):
+        place.resolve("sample.engine")
+    origin(place, "sample.engine")
+    first, *others = starts(started)
+    assert len(others) == 2
+    assert is_running(first)
+    assert not any(map(is_running, others))
 
 
 def test_another_setting_is_another_process(place: Place, started: Path) -> None:
@@ -108,11 +123,19 @@ sys.meta_path.insert(0, Finder)
 """
 
 
-@pytest.mark.parametrize(
-    "more",
-    ["import subprocess; subprocess.Popen(['sleep', '600'])\n", FINDER],
-    ids=["leaves a process", "adds a finder"],
-)
+THREAD = """
+import threading
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+"""
+MORE = {
+    "leaves a process": "import subprocess; subprocess.Popen(['sleep', '600'])\n",
+    "adds a finder": FINDER,
+    "holds a socket": "import socket; kept = socket.socket()\n",
+    "starts a thread": THREAD,
+}
+
+
+@pytest.mark.parametrize("more", MORE.values(), ids=MORE)
 def test_hooks_that_do_more_are_run_each_time(place: Place, started: Path, more: str) -> None:
     install_hook(place.site.root, COUNT.format(started=str(started)) + more)
     settle()
@@ -126,4 +149,46 @@ def test_one_that_was_killed_is_started_again(place: Place, started: Path) -> No
     place.survey()
     os.kill(starts(started)[0], signal.SIGKILL)
     assert place.survey().error is None
+    assert len(starts(started)) == 2
+
+
+def test_what_a_package_that_was_loaded_would_find(place: Place) -> None:
+    install_hook(place.site.root, "import sample.engine")
+    settle()
+    assert origin(place, "sample.engine") == f"{place.site.root}/sample/engine.py"
+    place.site.write("sample/engine/__init__.py", "")
+    assert origin(place, "sample.engine") == f"{place.site.root}/sample/engine/__init__.py"
+
+
+def test_a_directory_that_a_pth_file_names_comes_later(place: Place, tmp_path: Path) -> None:
+    place.site.write("later.pth", f"{tmp_path}/later\n")
+    settle()
+    assert origin(place, "extra") is None
+    (tmp_path / "later").mkdir()
+    (tmp_path / "later" / "extra.py").write_text("")
+    assert origin(place, "extra") == f"{tmp_path}/later/extra.py"
+
+
+def test_the_working_directory_is_a_link(place: Place) -> None:
+    for name in ("one", "two"):
+        (place.work.parent / name).mkdir()
+    (place.work.parent / "two" / "extra.py").write_text("")
+    place.work.rmdir()
+    place.work.symlink_to("one")
+    settle()
+    assert origin(place, "extra") is None
+    place.work.unlink()
+    place.work.symlink_to("two")
+    assert origin(place, "extra") == f"{place.work.parent}/two/extra.py"
+
+
+def test_a_program_that_starts_the_interpreter(place: Place, started: Path, tmp_path: Path) -> None:
+    """A wrapper may start another one the next time."""
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(f'#!/bin/sh\nexec {place.python} "$@"\n')
+    wrapper.chmod(0o755)
+    settle()
+    for _ in range(2):
+        found = place.session.interpreters("sample", place.setting(), interpreter=str(wrapper), hints=[])
+        assert found[0].error is None
     assert len(starts(started)) == 2

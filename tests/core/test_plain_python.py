@@ -48,3 +48,18 @@ def test_real_files_are_judged_alike_either_way(file: Path) -> None:
 )
 def test_names_that_are_spelled_otherwise(text: str) -> None:
     assert python_source._may_be_foreign(text.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'SOURCE = "__glo" "bal__ void k(){}"\n',
+        'SOURCE = """\\\n__glo\\\nbal__ void k(){}"""\n',
+        'SOURCE = "\\x5f_global__ void k(){}"\n',
+        'def f(one):\n    return f"{one}#inc" "lude <cuda_fp16.h>"\n',
+        'class A:\n    source = ("[[ker" "nel]] void k()",)\n',
+    ],
+)
+def test_texts_of_kernels_that_are_put_together(text: str) -> None:
+    assert [finding.code for finding in judge_python(b"", text.encode()).findings] == ["jit-change"]
+    assert [finding.code for finding in judge_python(text.encode(), b"").findings] == ["jit-change"]

@@ -171,8 +171,19 @@ def test_another_worktrees_push_is_not_taken_back(local: LocalScenario) -> None:
         assert (moment["event"], str(other.project.path) in moment["message"]) == ("paused", True)
         assert watcher.is_silent(3 * POLL_SECONDS)
         assert local.answer() == "generation 3: 1.0"
+        assert other.ask("revert")["outcome"] == "applied"
+        assert watcher.is_silent(3 * POLL_SECONDS)
+        assert local.answer() == "generation 1: 1.0"
         local.edit_generation(4)
         watcher.until("applied")
+        assert local.answer() == "generation 4: 1.0"
+        other.applied()
+        watcher.until("paused")
+        before = (local.project.path / ENGINE).read_text()
+        local.project.write(ENGINE, "broken = (\n")
+        watcher.until("refused")
+        local.project.write(ENGINE, before)
+        watcher.until("applied")  # the same as before, and wished for again
         assert local.answer() == "generation 4: 1.0"
 
 
