@@ -32,11 +32,11 @@ STARTER = """
 import sys
 if sys.version_info < (3, 8):
     sys.exit("Python %d.%d is older than 3.8" % sys.version_info[:2])
-with open(int(sys.argv[1]), "rb") as stream:
+with open(int(sys.argv[2]), "rb") as stream:
     source = stream.read(int(stream.readline()))
     names = {"__name__": "overlaysync_inspector"}
     exec(compile(source, "<overlaysync inspector>", "exec"), names)
-    names["main"](stream, int(sys.argv[2]), float(sys.argv[3]))
+    names["main"](stream, int(sys.argv[3]), float(sys.argv[1]))
 """
 
 
@@ -174,7 +174,7 @@ class Inspection:
         setting = self.setting
         try:
             return subprocess.Popen(
-                [self.path, b"-B", b"-c", STARTER, str(reading), str(writing), str(time.time())],
+                [self.path, b"-B", b"-c", STARTER, str(time.time()), str(reading), str(writing)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
