@@ -44,14 +44,20 @@ def survey(request: Request) -> list[dict[str, Any]] | None:
         return None
     if os.getpid() not in pids or 1 not in pids:
         return None  # of another PID namespace, or mounted so that it hides the processes of others
-    rows = {pid: _describe(pid, root, boot) for pid in pids if pid not in ignored and not _is_ours(pid, own)}
+
+    def look(pid: int) -> dict[str, Any] | None:
+        return None if _is_ours(pid, own) else _describe(pid, root, boot)
+
+    rows = {pid: look(pid) for pid in pids if pid not in ignored}
     patience = time.monotonic() + STARTING
+    unclear = [pid for pid, row in rows.items() if row is not None and _is_nameless(row)]
     while time.monotonic() < patience:
-        starting = [pid for pid, row in rows.items() if row is not None and _is_starter(row)]
-        if not starting:
+        unclear += [pid for pid, row in rows.items() if row is not None and _is_starter(row)]
+        if not unclear:
             break
         time.sleep(0.02)
-        rows.update({pid: _describe(pid, root, boot) for pid in starting})
+        rows.update({pid: look(pid) for pid in unclear})
+        unclear = []
     return loaded.since([row for row in rows.values() if row is not None])
 
 
@@ -71,6 +77,11 @@ def _is_ours(pid: int, programs: tuple[bytes, ...]) -> bool:
 def _is_starter(row: dict[str, Any]) -> bool:
     command = row.get("command") or [""]
     return row.get("python") is None and command[0].rpartition("/")[2] in STARTERS
+
+
+def _is_nameless(row: dict[str, Any]) -> bool:
+    """A Python without a command line: it erased it for good, or is being started just now (execve(2))."""
+    return row.get("python") is not False and row.get("command") is None
 
 
 def _boot_time() -> float:

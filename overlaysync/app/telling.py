@@ -24,6 +24,8 @@ from overlaysync.model.moment import Event, Moment
 from overlaysync.model.result import Result, ResultProblem
 
 WORKLOAD = frozenset({"workload", "workload-unknown"})
+UNSTABLE, UNSTABLE_SECONDS = {"unstable-file"}, 5.0
+"""A file that is written to for so long is told."""
 HELD_SECONDS = 0.05
 NAMED = 3
 
@@ -87,6 +89,9 @@ class Teller:
             self._remember(result)
             return Outcome(told=self._unchanged(result))
         codes = {problem.code for problem in result.problems}
+        going_on = since is None or time.monotonic() - since < UNSTABLE_SECONDS
+        if codes == UNSTABLE and going_on:
+            return Outcome(told=False, again=HELD_SECONDS, unsettled=True)  # it goes on by itself
         first = result.problems[0]
         waits = codes <= WORKLOAD
         event: Event = "waiting" if waits else "paused" if "head-differs" in codes else "refused"
