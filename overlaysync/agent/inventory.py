@@ -15,6 +15,7 @@ import struct
 from overlaysync.agent import bytecode
 from overlaysync.agent.failure import Failure, reason
 from overlaysync.agent.frames import to_path, to_text
+from overlaysync.agent.stamp import stamp_of
 from overlaysync.agent.tree import LinkInTheWay, Tree, join, split
 
 TYPE_CHECKING = False  # typing itself takes too long to import
@@ -138,7 +139,7 @@ def _describe(status: os.stat_result, row: dict[str, Any]) -> None:
         size=status.st_size,
     )
     if stat.S_ISREG(status.st_mode):
-        row.update(kind="file", stamp=_stamp(status))
+        row.update(kind="file", stamp=stamp_of(status))
     else:
         row["kind"] = "link" if stat.S_ISLNK(status.st_mode) else "other"
 
@@ -146,23 +147,11 @@ def _describe(status: os.stat_result, row: dict[str, Any]) -> None:
 def _read(tree: Tree, path: bytes, object_format: str, row: dict[str, Any]) -> None:
     try:
         status, row["sha256"], row["blob"] = tree.digests(path, object_format)
-        row.update(size=status.st_size, stamp=_stamp(status))
+        row.update(size=status.st_size, stamp=stamp_of(status))
     except LinkInTheWay:
         raise
     except OSError as error:
         row.update(kind="unreadable", error=reason(error))
-
-
-def _stamp(status: os.stat_result) -> tuple[int, ...]:
-    """What changes whenever the content does: the host's ``Stamp``."""
-    return (
-        status.st_dev,
-        status.st_ino,
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-        status.st_mode,
-    )
 
 
 def twins(tree: Tree, path: bytes, suffixes: Sequence[bytes]) -> list[bytes]:

@@ -14,12 +14,12 @@ from msgspec import structs
 
 from overlaysync.model.target import UNKNOWN, InstalledFile, InstalledPath, Inventory, TargetIdentity
 from overlaysync.model.worktree import ObjectId, Sha256
-from overlaysync.worktree.cache import StatCache, cache_file
+from overlaysync.worktree.cache import StatCache, cache_file, digest_size
 
 FILE_SYSTEMS = frozenset({"overlay", "ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "zfs", "f2fs"})
 """Of which a file's time of status change is known to tell every change of its content."""
 
-SHA1, SHA256 = 20, 32  # bytes of a digest
+SHA256 = 32  # bytes of a digest
 KIND = "installed"
 KEPT = 32
 """Targets that are remembered; containers come and go."""
@@ -33,7 +33,7 @@ class InstalledCache:
     ) -> None:
         place = identity.container_id if identity.container_id != UNKNOWN else identity.name
         name = "\n".join((identity.kind, place, root, object_format))
-        size = SHA256 + (SHA1 if object_format == "sha1" else SHA256)
+        size = SHA256 + digest_size(object_format)
         self._directory = directory
         self._cache = StatCache(cache_file(directory, KIND, name) if directory else None, size)
 

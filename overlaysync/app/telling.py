@@ -49,6 +49,12 @@ def after(error: OverlaysyncError) -> tuple[Event, float | None]:
     return next(found, ("failed", None))
 
 
+def moment(event: Event, message: str, **more: object) -> Moment:
+    """What is told now."""
+    now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+    return Moment(event=event, time=now, message=message, **more)  # type: ignore[arg-type]
+
+
 class Outcome(Struct, frozen=True):
     """``told``: the look found something new. ``again``: seconds until another look is due; None for long.
 
@@ -77,8 +83,7 @@ class Teller:
         if (event, message) == self._said:
             return False
         self._said = (event, message)
-        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-        self._tell(Moment(event=event, time=now, message=message, **more))  # type: ignore[arg-type]
+        self._tell(moment(event, message, **more))
         return True
 
     def result(self, result: Result, since: float | None) -> Outcome:
@@ -89,7 +94,7 @@ class Teller:
             self._remember(result)
             return Outcome(told=self._unchanged(result))
         codes = {problem.code for problem in result.problems}
-        going_on = since is None or time.monotonic() - since < UNSTABLE_SECONDS
+        going_on = since is not None and time.monotonic() - since < UNSTABLE_SECONDS
         if codes == UNSTABLE and going_on:
             return Outcome(told=False, again=HELD_SECONDS, unsettled=True)  # it goes on by itself
         first = result.problems[0]

@@ -25,15 +25,9 @@ SETTLED_NS = 2_000_000_000
 clock's granularity (2 s on the coarsest file systems) could otherwise leave size and times as they are."""
 
 
-def stamp_of(status: os.stat_result) -> Stamp:
-    return (
-        status.st_dev,
-        status.st_ino,
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-        status.st_mode,
-    )
+def digest_size(object_format: str) -> int:
+    """Bytes of an object id."""
+    return 20 if object_format == "sha1" else 32
 
 
 def cache_file(directory: Path, kind: str, name: str) -> Path:

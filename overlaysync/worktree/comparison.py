@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from overlaysync.agent.stamp import stamp_of
 from overlaysync.model.problem import Problem
 from overlaysync.model.worktree import (
     MODE_EXECUTABLE,
@@ -22,7 +23,7 @@ from overlaysync.model.worktree import (
     TreeEntry,
 )
 from overlaysync.worktree import digests, lfs
-from overlaysync.worktree.cache import StatCache, stamp_of
+from overlaysync.worktree.cache import StatCache
 from overlaysync.worktree.files import BehindLinkError, Folders, MovingFileError, OpenFile, UnsafeNameError
 from overlaysync.worktree.git import decode, encode
 from overlaysync.worktree.newlines import to_line_feeds

@@ -21,7 +21,7 @@ from overlaysync.model.worktree import (
     TreeEntry,
 )
 from overlaysync.worktree import lfs
-from overlaysync.worktree.cache import StatCache, cache_file
+from overlaysync.worktree.cache import StatCache, cache_file, digest_size
 from overlaysync.worktree.capture import Capture
 from overlaysync.worktree.files import BehindLinkError, Folders, MovingFileError, OpenFile
 from overlaysync.worktree.git import Git, decode, encode
@@ -72,7 +72,7 @@ class Worktree:
         self.repository = repository
         self._git = git
         self._objects = Objects(git, repository.object_format)
-        self._cache = StatCache(cache, 20 if repository.object_format == "sha1" else 32)
+        self._cache = StatCache(cache, digest_size(repository.object_format))
         self._capture = capture
         self._ahead: Ahead[Snapshot] | None = None
 

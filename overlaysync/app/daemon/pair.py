@@ -5,13 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from datetime import datetime, timezone
 
 from msgspec import Struct, structs
 
 from overlaysync.app.options import Options
 from overlaysync.app.port import Source
-from overlaysync.app.telling import after
+from overlaysync.app.telling import after, moment
 from overlaysync.app.watch import Pace, watch
 from overlaysync.config.daemon import PairConfiguration
 from overlaysync.errors import OverlaysyncError
@@ -100,5 +99,4 @@ class Pair:
     def _trouble(self, event: Event, message: str, next_step: str | None) -> None:
         if (event, message) == (self.state.event, self.state.message):
             return  # told once
-        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-        self._note(Moment(event=event, time=now, message=message, next_step=next_step))
+        self._note(moment(event, message, next_step=next_step))
