@@ -1,6 +1,6 @@
 """Interpreters of the target that run the inspector: bounded in time and in what they may say.
 
-One that would be started anew as it is (see ``inspector.World``) is asked again; any other answers once.
+One that is as if it were started anew (see ``template``) is asked again; any other answers once.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import signal
 import subprocess
 import time
 
-from overlaysync.agent import inspector
+from overlaysync.agent import inspector, template
 
 TYPE_CHECKING = False  # typing itself takes too long to import
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import Any
 
     from overlaysync.agent.setting import Setting
@@ -27,16 +28,18 @@ COMPLAINT_LIMIT = 2000
 PIECE = 64 * 1024
 TURN = 0.05  # seconds between two looks at whether it has ended
 KEPT = 8
+SENT = (template, inspector)
 
 STARTER = """
 import sys
 if sys.version_info < (3, 8):
     sys.exit("Python %d.%d is older than 3.8" % sys.version_info[:2])
 with open(int(sys.argv[2]), "rb") as stream:
-    source = stream.read(int(stream.readline()))
-    names = {"__name__": "overlaysync_inspector"}
-    exec(compile(source, "<overlaysync inspector>", "exec"), names)
-    names["main"](stream, int(sys.argv[3]), float(sys.argv[1]))
+    template, inspector = {"__name__": "overlaysync_template"}, {"__name__": "overlaysync_inspector"}
+    for names in template, inspector:
+        source = stream.read(int(stream.readline()))
+        exec(compile(source, "<%s>" % names["__name__"], "exec"), names)
+    template["main"](stream, int(sys.argv[3]), float(sys.argv[1]), inspector["answer"])
 """
 
 
@@ -57,11 +60,9 @@ class Inspections:
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], Inspection] = {}
 
-    def begin(
-        self, path: bytes, setting: Setting, question: dict[str, Any], *, fresh: bool = False
-    ) -> Inspection:
-        """Asks one that is there, or a new one (``fresh``: always); ``finish`` has the answer."""
-        inspection = None if fresh else self._kept.pop(_key(path, setting), None)
+    def begin(self, path: bytes, setting: Setting, question: dict[str, Any]) -> Inspection:
+        """Asks one that is there, or a new one; ``finish`` has the answer."""
+        inspection = self._kept.pop(_key(path, setting), None)
         if inspection is not None and inspection.would_start_alike():
             inspection.ask(question)
             return inspection
@@ -69,7 +70,7 @@ class Inspections:
             inspection.end()
         return Inspection(path, setting, question)
 
-    def finish(self, inspection: Inspection, patience: Patience, *, keep: bool = True) -> Answer:
+    def finish(self, inspection: Inspection, patience: Patience) -> Answer:
         """(answer, None) or (None, what went wrong); nothing is left of a process that is not kept."""
         answer, error = inspection.finish(patience)
         path, setting = inspection.path, inspection.setting
@@ -77,9 +78,9 @@ class Inspections:
             inspection.end()
             if patience.over():
                 return None, "no answer in time"
-            return self.finish(Inspection(path, setting, inspection.question), patience, keep=keep)
+            return self.finish(Inspection(path, setting, inspection.question), patience)
         can_be_kept = answer is not None and answer.pop("kept", False) and inspection.would_start_alike()
-        if keep and can_be_kept and len(self._kept) < KEPT and _key(path, setting) not in self._kept:
+        if can_be_kept and len(self._kept) < KEPT and _key(path, setting) not in self._kept:
             self._kept[_key(path, setting)] = inspection
         else:
             inspection.end()
@@ -100,8 +101,7 @@ class Inspection:
     def __init__(self, path: bytes, setting: Setting, question: dict[str, Any]) -> None:
         self.path, self.setting, self.asked = path, setting, 0
         self._place = _place(path, setting)
-        source: bytes = inspector.__loader__.get_source(inspector.__name__).encode("utf-8")  # type: ignore[union-attr]
-        self._unsent = b"%d\n" % len(source) + source
+        self._unsent = b"".join(b"%d\n" % len(source) + source for source in map(_source, SENT))
         self._answer = bytearray()
         self._complaint = b""
         reading, self._asking = os.pipe()
@@ -220,6 +220,11 @@ class Inspection:
             return
         except OSError:
             self._unsent = b""  # it ended early; its standard error says why
+
+
+def _source(module: ModuleType) -> bytes:
+    source: bytes = module.__loader__.get_source(module.__name__).encode("utf-8")  # type: ignore[union-attr]
+    return source
 
 
 def _place(path: bytes, setting: Setting) -> tuple[object, ...]:

@@ -1,8 +1,7 @@
 """Runs in an interpreter of the target: what it would import, without importing anything.
 
-Started by ``interpreters.STARTER`` with the workload's environment, user and directory; question and answer
-go through inherited handles, so that what start-up hooks read or print does no harm. Site processing and
-start-up hooks run as they would for the workload.
+Started by ``inspection.STARTER`` with the workload's environment, user and directory. Site processing and
+start-up hooks have run as they would for the workload. Which process answers, ``template`` decides.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import sys
 _first = sys.path[:1] if sys.path[:1] == [""] else []
 del sys.path[: len(_first)]  # a json.py in the working directory must not be ours
 import hashlib  # noqa: E402
-import importlib  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
 import re  # noqa: E402
@@ -25,7 +23,7 @@ TYPE_CHECKING = False  # typing itself takes too long to import
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from importlib.machinery import ModuleSpec
-    from typing import Any, BinaryIO
+    from typing import Any
 
 
 def _text(value: object) -> str | None:
@@ -386,104 +384,5 @@ def read_back(request: dict[str, Any]) -> dict[str, Any]:
     return {"modules": [resolve(_native(name)) for name in request["modules"]], "unreadable": unreadable}
 
 
-KNOWN_FINDERS = {"_frozen_importlib", "_frozen_importlib_external", "zipimport", "_distutils_hack"}
-"""Modules of finders that keep nothing from one question to the next."""
-RACY = 5.0
-"""Seconds in which a file may have changed again after this process read it, and before it was looked at."""
-
-
-class World:
-    """All that this process read when it started: while it stands, a new process would be as this one.
-
-    ``started``: before it was started, in seconds since the epoch. ``handles``: its own.
-    """
-
-    def __init__(self, started: float, handles: set[int]) -> None:
-        places = {entry for entry in _search_path() if entry}
-        places.update(getattr(site, "getsitepackages", list)(), filter(None, [site.USER_SITE]))
-        paths = {path for directory in places for path in _of_site(directory)} | places
-        paths.update(path for module in list(sys.modules.values()) for path in _of_module(module))
-        paths |= {sys.executable, os.path.join(sys.prefix, "pyvenv.cfg")}
-        paths.add(os.path.join(os.path.dirname(sys.executable), "pyvenv.cfg"))
-        self._stamps = {place: _stamp(place) for path in paths if path for place in _there(path)}
-        newest = max((max(stamp[2:4]) for stamp in self._stamps.values() if stamp), default=0)
-        finders = {getattr(finder, "__module__", "") for finder in (*sys.meta_path, *sys.path_hooks)}
-        settled = newest < (started - RACY) * 1e9
-        self.can_be_kept = settled and finders <= KNOWN_FINDERS and _holds_nothing_else(handles)
-
-    def stands(self) -> bool:
-        return all(_stamp(path) == stamp for path, stamp in self._stamps.items())
-
-
-def _of_site(directory: str) -> list[str]:
-    """The ``.pth`` files of a directory, and what their lines name, which need not be there."""
-    try:
-        names = [name for name in os.listdir(directory) if name.endswith(".pth")]
-    except OSError:
-        return []
-    found = [os.path.join(directory, name) for name in names]
-    lines = [line.rstrip() for path in found for line in (_read(path) or "").splitlines()]
-    return found + [os.path.join(directory, line) for line in lines if line and not line.startswith("import")]
-
-
-def _of_module(module: Any) -> list[str]:
-    """Where a module that was imported at the start comes from, and where others of its package would."""
-    cached = getattr(getattr(module, "__spec__", None), "cached", None)
-    try:
-        found = [getattr(module, "__file__", None), cached, *(getattr(module, "__path__", None) or ())]
-    except Exception:  # a module of the target may have any __path__
-        return []
-    return [path for path in found if isinstance(path, str)]
-
-
-def _there(path: str) -> list[str]:
-    """A path, and what is above it where it is not there, as of a directory in a zip file."""
-    found = [path]
-    while _stamp(found[-1]) is None and os.path.dirname(found[-1]) not in ("", found[-1]):
-        found.append(os.path.dirname(found[-1]))
-    return found
-
-
-def _stamp(path: str) -> tuple[int, ...] | None:
-    try:
-        now = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return now.st_dev, now.st_ino, now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_mode
-
-
-def _holds_nothing_else(handles: set[int]) -> bool:
-    """Whether start-up hooks left neither threads nor open files (sockets, locks) that outlive a question."""
-    try:
-        tasks, open_ones = os.listdir("/proc/self/task"), {int(name) for name in os.listdir("/proc/self/fd")}
-    except (OSError, ValueError):
-        return False
-    for handle in open_ones - handles - {0, 1, 2}:
-        try:
-            os.fstat(handle)
-        except OSError:
-            continue  # of the listing itself
-        return False
-    return len(tasks) == 1
-
-
-def main(questions: BinaryIO, answers: int, started: float) -> None:
-    """Answers JSON requests, each with one line of JSON, until what was read at the start has changed."""
-    world, known = World(started, {questions.fileno(), answers}), set(sys.modules)
-    with os.fdopen(answers, "wb") as stream:
-        for number, question in enumerate(questions):
-            outdated = number > 0 and not world.stands()
-            if number:
-                importlib.invalidate_caches()
-            content = {"outdated": True} if outdated else _answer(json.loads(question.decode("ascii")))
-            content["kept"] = world.can_be_kept
-            stream.write(json.dumps(content).encode("ascii") + b"\n")
-            stream.flush()
-            if outdated:
-                return
-            for name in set(sys.modules) - known:
-                del sys.modules[name]  # stand-ins for packages
-
-
-def _answer(request: dict[str, Any]) -> dict[str, Any]:
+def answer(request: dict[str, Any]) -> dict[str, Any]:
     return {"survey": survey, "read_back": read_back}[request["do"]](request)

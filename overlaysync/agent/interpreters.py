@@ -65,10 +65,9 @@ def read_back(request: Request, host: int, inspections: Inspections) -> dict[str
         "modules": [to_text(name) for name in request.paths("modules")],
         "files": [to_text(path) for path in request.paths("files")],
     }
-    path, fresh = request.path("interpreter"), request.flag("fresh")
-    inspection = inspections.begin(path, Setting(request), question, fresh=fresh)
-    patience = Patience(request.seconds("patience"), host)
-    answer, error = inspections.finish(inspection, patience, keep=not fresh)
+    path = request.path("interpreter")
+    inspection = inspections.begin(path, Setting(request), question)
+    answer, error = inspections.finish(inspection, Patience(request.seconds("patience"), host))
     if answer is None:
         raise Failure("interpreter", "%s cannot be asked what it imports: %s" % (os.fsdecode(path), error))
     return answer

@@ -196,14 +196,10 @@ class AgentSession:
         modules: Sequence[str],
         files: Sequence[str],
         *,
-        fresh: bool = True,
         patience: float = PATIENCE_SECONDS,
     ) -> tuple[list[Resolution], list[tuple[str, str]]]:
-        """What an interpreter resolves ``modules`` to; which of ``files`` it cannot read, and why.
-
-        ``fresh``: one that is started for it, as every proof needs; else one that was asked before will do.
-        """
-        fields = {"interpreter": interpreter, "modules": modules, "files": files, "fresh": fresh}
+        """What a Python that starts now resolves ``modules`` to; which ``files`` it cannot read, and why."""
+        fields = {"interpreter": interpreter, "modules": modules, "files": files}
         answer = self._ask(
             "read_back", patience + SHORT, **fields, patience=float(patience), **_workload(setting)
         )

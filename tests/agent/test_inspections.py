@@ -1,117 +1,91 @@
-"""An interpreter that would be started anew as it is, is asked again; any other answers once."""
+"""An interpreter that is as if it were started anew is asked again; any other answers once."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from overlaysync.agent.inspector import RACY
+from overlaysync.agent.template import KNOWN_LINES, RACY
 from overlaysync.remote.session import AgentSession
 from tests.agent.test_inspector import Place, make_place
 from tests.agent.vocabulary import is_running
-from tests.parts.hooks import MODULE, install_hook
-
-COUNT = """
-import os
-with open({started!r}, "a") as stream:
-    stream.write("%d\\n" % os.getpid())
-"""
-"""A start-up hook that notes each start of the interpreter."""
+from tests.parts.hooks import install_hook
 
 
 @pytest.fixture
-def started(tmp_path: Path) -> Path:
-    return tmp_path / "started"
-
-
-@pytest.fixture
-def place(python: Path, tmp_path: Path, session: AgentSession, started: Path) -> Place:
-    place = make_place(python, tmp_path, session)
-    install_hook(place.site.root, COUNT.format(started=str(started)))
-    return place
+def place(python: Path, tmp_path: Path, session: AgentSession) -> Place:
+    return make_place(python, tmp_path, session)
 
 
 def settle() -> None:
     time.sleep(RACY + 0.2)  # the time of status change cannot be set
 
 
-def starts(started: Path) -> list[int]:
-    return [int(line) for line in started.read_text().splitlines()]
+def kept(place: Place) -> list[int]:
+    """The interpreters that wait for another question: what the agent started and is still there."""
+    agent = place.session.hello.pid
+    found = []
+    for directory in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            state, parent = (directory / "stat").read_text().rpartition(")")[2].split()[:2]
+            if int(parent) == agent and state != "Z":
+                found.append(int(directory.name))
+    return found
 
 
 def origin(place: Place, module: str) -> str | None:
-    """What an interpreter that may have been asked before says."""
-    path, setting = str(place.python), place.setting()
-    [answer], _ = place.session.read_back(path, setting, [module], [], fresh=False, patience=20.0)
+    [answer] = place.resolve(module)
     return answer.origin
 
 
-def test_one_process_answers_all(place: Place, started: Path) -> None:
+def test_one_process_answers_all(place: Place) -> None:
     settle()
     first = place.survey()
+    [pid] = kept(place)
     assert origin(place, "sample.engine") == f"{place.site.root}/sample/engine.py"
     place.site.write("sample/fresh.py", "FRESH = 1\n")
     assert origin(place, "sample.fresh") == f"{place.site.root}/sample/fresh.py"
     (place.site.root / "sample/fresh.py").unlink()
     assert origin(place, "sample.fresh") is None
     assert place.survey() == first
-    [pid] = starts(started)
-    assert is_running(pid)
+    assert kept(place) == [pid]
     place.session.close()
     assert not is_running(pid)
 
 
-def test_a_proof_is_a_new_ones(place: Place, started: Path) -> None:
-    settle()
-    place.survey()
-    for _ in range(2):
-        place.resolve("sample.engine")
-    origin(place, "sample.engine")
-    first, *others = starts(started)
-    assert len(others) == 2
-    assert is_running(first)
-    assert not any(map(is_running, others))
-
-
-def test_another_setting_is_another_process(place: Place, started: Path) -> None:
+def test_another_setting_is_another_process(place: Place) -> None:
     settle()
     place.survey()
     place.survey(LANG="C")
-    assert len(starts(started)) == 2
+    assert len(kept(place)) == 2
 
 
-def test_what_was_touched_just_now_may_change_unseen(place: Place, started: Path) -> None:
+def test_what_was_touched_just_now_may_change_unseen(place: Place) -> None:
     place.survey()
-    place.survey()
-    assert len(starts(started)) == 2
+    assert kept(place) == []
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [
-        ("new.pth", "{elsewhere}\n"),
-        ("old.pth", "{elsewhere}\n"),
-        (f"{MODULE}.py", "import sys; sys.path.insert(0, {elsewhere!r})\n"),
-        ("../../../pyvenv.cfg", None),
-    ],
+    [("new.pth", "{elsewhere}\n"), ("old.pth", "{elsewhere}\n"), ("../../../pyvenv.cfg", None)],
 )
-def test_what_a_start_reads_has_changed(
-    place: Place, started: Path, tmp_path: Path, name: str, text: str | None
-) -> None:
+def test_what_a_start_reads_has_changed(place: Place, tmp_path: Path, name: str, text: str | None) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     place.site.write("old.pth", "/nowhere\n")
     settle()
     assert str(elsewhere) not in place.survey().search_path
+    [pid] = kept(place)
     path = place.site.root / name
     path.write_text(path.read_text() if text is None else text.format(elsewhere=str(elsewhere)))
     found = place.survey()
     assert (str(elsewhere) in found.search_path) is (text is not None)
-    [pid, *_] = starts(started)
     assert not is_running(pid)
 
 
@@ -127,7 +101,8 @@ THREAD = """
 import threading
 threading.Thread(target=threading.Event().wait, daemon=True).start()
 """
-MORE = {
+HOOKS = {
+    "runs code, which may read anything": "",
     "leaves a process": "import subprocess; subprocess.Popen(['sleep', '600'])\n",
     "adds a finder": FINDER,
     "holds a socket": "import socket; kept = socket.socket()\n",
@@ -135,29 +110,80 @@ MORE = {
 }
 
 
-@pytest.mark.parametrize("more", MORE.values(), ids=MORE)
-def test_hooks_that_do_more_are_run_each_time(place: Place, started: Path, more: str) -> None:
-    install_hook(place.site.root, COUNT.format(started=str(started)) + more)
+@pytest.mark.parametrize("code", HOOKS.values(), ids=HOOKS)
+def test_where_code_of_others_runs_at_the_start_each_question_has_its_own(place: Place, code: str) -> None:
+    install_hook(place.site.root, code)
     settle()
     for _ in range(2):
-        place.survey()
-    assert len(starts(started)) == 2
+        assert origin(place, "sample.engine") == f"{place.site.root}/sample/engine.py"
+        assert kept(place) == []
 
 
-def test_one_that_was_killed_is_started_again(place: Place, started: Path) -> None:
+def test_what_a_hook_reads_from_a_file_of_its_own(place: Place, tmp_path: Path) -> None:
+    """No look at modules and directories tells that the next start will be another."""
+    paths = tmp_path / "paths.txt"
+    paths.write_text("/nowhere")
+    install_hook(place.site.root, f"import sys; sys.path.insert(0, open({str(paths)!r}).read())")
+    settle()
+    assert origin(place, "extra") is None
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "extra.py").write_text("")
+    paths.write_text(f"{tmp_path}/elsewhere")
+    assert origin(place, "extra") == f"{tmp_path}/elsewhere/extra.py"
+
+
+@pytest.mark.parametrize(("line", "name"), KNOWN_LINES.items(), ids=KNOWN_LINES.values())
+def test_hooks_that_are_known_to_read_nothing(place: Place, line: str, name: str) -> None:
+    place.site.write(f"{name}.py", "def add_shim():\n    pass\n")
+    place.site.write(f"{name}.pth", f"{line}\n")
+    settle()
+    for _ in range(2):
+        assert origin(place, "sample.engine") == f"{place.site.root}/sample/engine.py"
+        assert len(kept(place)) == 1
+
+
+def test_a_customising_module_may_read_anything(place: Place) -> None:
+    place.site.write("custom/sitecustomize.py", "")
+    settle()
+    place.survey(PYTHONPATH=f"{place.site.root}/custom")
+    assert kept(place) == []
+    place.survey(PYTHONPATH=f"{place.site.root}/sample")
+    assert len(kept(place)) == 1
+
+
+def test_what_a_child_finds_leaves_no_trace(place: Place) -> None:
+    """A finder keeps what a directory held; a question that comes next must not be told of that."""
+    settle()
+    assert origin(place, "sample.fresh") is None
+    directory = place.site.root / "sample"
+    status = directory.stat()
+    place.site.write("sample/fresh.py", "")
+    os.utime(directory, ns=(status.st_atime_ns, status.st_mtime_ns))  # by which finders know a change
+    assert origin(place, "sample.fresh") == f"{directory}/fresh.py"
+    assert len(kept(place)) == 1
+
+
+def test_one_that_was_killed_is_started_again(place: Place) -> None:
     settle()
     place.survey()
-    os.kill(starts(started)[0], signal.SIGKILL)
+    [pid] = kept(place)
+    os.kill(pid, signal.SIGKILL)
     assert place.survey().error is None
-    assert len(starts(started)) == 2
+    assert kept(place) != [pid]
 
 
-def test_what_a_package_that_was_loaded_would_find(place: Place) -> None:
-    install_hook(place.site.root, "import sample.engine")
+def test_one_that_is_killed_meanwhile_has_not_answered(place: Place) -> None:
     settle()
-    assert origin(place, "sample.engine") == f"{place.site.root}/sample/engine.py"
-    place.site.write("sample/engine/__init__.py", "")
-    assert origin(place, "sample.engine") == f"{place.site.root}/sample/engine/__init__.py"
+    place.survey()
+    [pid] = kept(place)
+    with ThreadPoolExecutor() as pool:
+        os.kill(pid, signal.SIGSTOP)
+        asked = pool.submit(place.resolve, "sample.engine")
+        time.sleep(0.3)
+        os.kill(pid, signal.SIGKILL)
+        [answer] = asked.result()
+    assert answer.origin == f"{place.site.root}/sample/engine.py"
+    assert pid not in kept(place)
 
 
 def test_a_directory_that_a_pth_file_names_comes_later(place: Place, tmp_path: Path) -> None:
@@ -182,7 +208,7 @@ def test_the_working_directory_is_a_link(place: Place) -> None:
     assert origin(place, "extra") == f"{place.work.parent}/two/extra.py"
 
 
-def test_a_program_that_starts_the_interpreter(place: Place, started: Path, tmp_path: Path) -> None:
+def test_a_program_that_starts_the_interpreter(place: Place, tmp_path: Path) -> None:
     """A wrapper may start another one the next time."""
     wrapper = tmp_path / "wrapper"
     wrapper.write_text(f'#!/bin/sh\nexec {place.python} "$@"\n')
@@ -191,4 +217,4 @@ def test_a_program_that_starts_the_interpreter(place: Place, started: Path, tmp_
     for _ in range(2):
         found = place.session.interpreters("sample", place.setting(), interpreter=str(wrapper), hints=[])
         assert found[0].error is None
-    assert len(starts(started)) == 2
+        assert kept(place) == []
