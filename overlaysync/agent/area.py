@@ -14,7 +14,6 @@ import re
 import stat
 
 from overlaysync.agent.failure import Failure, reason
-from overlaysync.agent.inventory import read_small
 from overlaysync.agent.tree import Tree, join, split
 
 TYPE_CHECKING = False  # typing itself takes too long to import
@@ -80,7 +79,7 @@ class Area:
         if self.tree.status(path) is None:
             return None, None
         where = os.fsdecode(os.path.join(self.tree.root, path))
-        content = read_small(self.tree, path, RECORD_LIMIT)
+        content = self.tree.read_small(path, RECORD_LIMIT)
         if content is None:
             raise Failure("damaged", "the record %s is no regular file, or too large" % where)
         try:

@@ -47,6 +47,9 @@ class Request:
     def rows(self, name: str) -> list[Any]:
         return self._value(name, list)
 
+    def mapping(self, name: str) -> dict[str, Any]:
+        return self._value(name, dict)
+
     def variables(self, name: str) -> dict[bytes, bytes]:
         """An environment."""
         pairs = self._value(name, dict).items()

@@ -11,6 +11,7 @@ from overlaysync.agent.area import Area
 from overlaysync.agent.failure import Failure, reason
 from overlaysync.agent.frames import to_text
 from overlaysync.agent.inspection import Inspections
+from overlaysync.agent.look import look
 from overlaysync.agent.request import Request
 from overlaysync.agent.transaction import Staging, Transaction
 from overlaysync.agent.tree import Tree
@@ -100,7 +101,7 @@ class Session:
             area = Area(tree, request.text("distribution"))
             area.lock()
             recovered = settle.recover(area)
-            answer = inventory.take(tree, metadata, request.paths("packages"))
+            answer = inventory.take(tree, metadata, request.paths("packages"), request.mapping("known"))
             status = tree.status(area.manifest)
             answer.update(
                 root=to_text(tree.root),
@@ -128,7 +129,7 @@ class Session:
         tree = Tree(os.path.realpath(request.path("root")))
         try:
             area = Area(tree, request.text("distribution"))
-            files = [inventory.look(tree, path, object_format) for path in request.paths("paths")]
+            files = [look(tree, path, object_format) for path in request.paths("paths")]
             return {"manifest": area.read(area.manifest)[0], "files": files}
         finally:
             tree.close()
@@ -139,10 +140,7 @@ class Session:
         suffixes, writable = request.paths("suffixes"), request.flag("writable")
         return {
             "began": time.time_ns(),
-            "files": [
-                inventory.look(tree, path, object_format, suffixes, writable)
-                for path in request.paths("paths")
-            ],
+            "files": [look(tree, path, object_format, suffixes, writable) for path in request.paths("paths")],
         }
 
     def read_back(self, request: Request) -> Answer:

@@ -174,6 +174,16 @@ class Tree:
             raise LinkInTheWay(errno.EINVAL, "no regular file", path)
         return file
 
+    def read_small(self, path: bytes, limit: int) -> bytes | None:
+        """The bytes of a regular file of at most ``limit`` bytes, or None when there is none."""
+        try:
+            file = self.open(path)
+        except (FileNotFoundError, LinkInTheWay):
+            return None
+        with os.fdopen(file, "rb") as stream:
+            content = stream.read(limit + 1)
+        return content if len(content) <= limit else None
+
     def create(self, path: bytes) -> int:
         """A handle of a new file, to write; nobody else can open it yet."""
         handle, name = self.place(path)

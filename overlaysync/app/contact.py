@@ -1,26 +1,17 @@
-"""Contact with a target: configuration, transport, agent, interpreter, distribution, in that order."""
+"""Contact with a target that was called: its interpreter and its distribution."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import structs
 
+from overlaysync.app.calling import Call, Link
 from overlaysync.app.installed_cache import InstalledCache
-from overlaysync.app.options import Options, Stage
-from overlaysync.config.configuration import PackageConfiguration
-from overlaysync.config.loading import load
-from overlaysync.config.selection import LOCAL, on_this_machine, select
-from overlaysync.core.image_identity import resolve
+from overlaysync.app.options import Stage
 from overlaysync.core.modules import choose
-from overlaysync.core.names import canonical
-from overlaysync.errors import LockedError, TargetError, UsageError
-from overlaysync.model.ahead import Ahead
-from overlaysync.model.seams import Transport
+from overlaysync.errors import LockedError, TargetError
 from overlaysync.model.target import (
     UNKNOWN,
     Distribution,
@@ -29,30 +20,10 @@ from overlaysync.model.target import (
     Setting,
     TargetIdentity,
 )
-from overlaysync.remote.session import AgentSession, connect
+from overlaysync.remote.session import AgentSession
 from overlaysync.state.directories import cache_directory
-from overlaysync.targets.discovery import candidates
-from overlaysync.targets.specification import open_target
 
 LOCK_SECONDS = 3.0
-MAXIMUM_INDEX = 4 << 20
-"""Bytes of an image index: what registries take (OCI distribution specification)."""
-
-
-class Link(Struct, frozen=True):
-    """A conversation with the agent of a target, before anything was looked for there.
-
-    ``named_interpreter``: the one that the command line or the configuration names.
-    """
-
-    package: PackageConfiguration
-    name: str  # the distribution's name, normalised (PEP 503)
-    transport: Transport
-    identity: TargetIdentity
-    setting: Setting
-    session: AgentSession
-    named_interpreter: str | None
-    found_by: str | None  # why this target, where nobody named it
 
 
 class Contact(Link, frozen=True):
@@ -92,21 +63,12 @@ class Contact(Link, frozen=True):
         return (os.getpid(),) if self.identity.kind == "local" else ()
 
 
-def find_root(directory: Path) -> Path:
-    """The nearest directory at or above that holds a ``.git``; the directory itself where none does."""
-    start = directory.absolute()
-    return next((place for place in (start, *start.parents) if (place / ".git").exists()), start)
-
-
-@contextmanager
-def contact(options: Options, stage: Stage) -> Iterator[Contact]:
-    """Opens everything, and closes it whatever happens.
-
-    Raises ConfigError, UsageError, TargetError, AgentLostError.
-    """
-    with link(options, stage) as opened:
-        stage("finding the interpreter")
-        yield find(opened)
+def contact(call: Call, stage: Stage) -> Contact:
+    """What is there. Raises ConfigError, UsageError, TargetError, AgentLostError."""
+    stage("contacting the target")
+    opened = call.link()
+    stage("finding the interpreter")
+    return find(opened)
 
 
 def find(link: Link) -> Contact:
@@ -115,93 +77,11 @@ def find(link: Link) -> Contact:
     return Contact(**structs.asdict(link), interpreter=found, distribution=_distribution(found))
 
 
-@contextmanager
-def link(options: Options, stage: Stage) -> Iterator[Link]:
-    """Opens the conversation, and closes it whatever happens. Raises as ``contact`` does."""
-    configuration = load(find_root(options.worktree), options.config)
-    package = select(configuration, options.distribution)
-    name = _named(package)
-    specification, found_by = options.container or configuration.target, None
-    if specification is None:
-        specification, found_by = _discover(find_root(options.worktree))
-    package = on_this_machine(package) if specification.startswith(LOCAL) else package
-    interpreter = options.interpreter or package.interpreter
-    transport = open_target(specification, interpreter=interpreter, user=options.user or package.user)
-    try:
-        stage("contacting the target")
-        setting = _setting(transport, package)
-        identity = Ahead(lambda: _identity(transport, options.image_index))
-        with _connect(transport, identity) as session:
-            yield Link(
-                package=package,
-                name=name,
-                transport=transport,
-                identity=identity.result(),
-                setting=setting,
-                session=session,
-                named_interpreter=interpreter,
-                found_by=found_by,
-            )
-    finally:
-        transport.close()
-
-
-def _connect(transport: Transport, identity: Ahead[TargetIdentity]) -> AgentSession:
-    """Where no agent starts, what the engine says of the target comes first."""
-    try:
-        return connect(transport)
-    except TargetError:
-        identity.result()
-        raise
-
-
-def _discover(root: Path) -> tuple[str, str]:
-    """The container whose labels name the worktree, and why it. Raises UsageError where it is not one."""
-    found = candidates(root)
-    if len(found) == 1:
-        return f"docker:{found[0].name}", found[0].why
-    if found:
-        listing = "; ".join(f"{item.name} ({item.why})" for item in found)
-        raise UsageError(
-            f"no target is named, and several containers belong to this worktree: {listing}",
-            "name one: --container NAME",
-            code="no-target",
-        )
-    idle = "; its dev container is not running" if (root / ".devcontainer").exists() else ""
-    raise UsageError(
-        f"no target is named{idle}", "name one: --container NAME (docker ps lists them)", code="no-target"
-    )
-
-
 def _distribution(interpreter: Interpreter) -> Distribution:
     """The copy that is found first and has a RECORD; of two, no version tells which one the code is of."""
     copies = interpreter.distributions
     first = next((copy for copy in copies if copy.form == "dist-info"), copies[0])
     return structs.replace(first, version=UNKNOWN) if len(copies) > 1 else first
-
-
-def _named(package: PackageConfiguration) -> str:
-    if package.distribution is None:
-        raise UsageError(
-            "no distribution is named, and the repository's own metadata names none",
-            "name the installed project: --distribution NAME",
-        )
-    return canonical(package.distribution)
-
-
-def _identity(transport: Transport, image_index: Path | None) -> TargetIdentity:
-    identity = transport.describe()
-    if image_index is None:
-        return identity
-    try:
-        with image_index.open("rb") as file:
-            document = file.read(MAXIMUM_INDEX)
-    except OSError as error:
-        raise UsageError(
-            f"the image index {str(image_index)!r} cannot be read: {error.strerror}",
-            "name a file: --image-index FILE",
-        ) from error
-    return resolve(identity, document)
 
 
 def _copies(interpreter: Interpreter) -> str:
@@ -212,18 +92,6 @@ def _copies(interpreter: Interpreter) -> str:
         f", {verb} {' and '.join(places)}"
         for verb, places in (("sees", copies), ("imports", imported))
         if places
-    )
-
-
-def _setting(transport: Transport, package: PackageConfiguration) -> Setting:
-    setting = transport.setting()
-    if package.working_directory is None:
-        return setting
-    return Setting(
-        user=setting.user,
-        environment=setting.environment,
-        working_directory=package.working_directory,
-        command=setting.command,
     )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from overlaysync.app.calling import Call
 from overlaysync.app.demo_package import DISTRIBUTION, SOURCES, install
 from overlaysync.app.options import Options, silent
 from overlaysync.app.push import push
@@ -103,7 +104,8 @@ class Demo:
     def _step(
         self, title: str, name: str, use_case: Callable[..., Result], outcome: str, says: str | None = None
     ) -> Step:
-        result = use_case(self.options, silent)
+        with Call(self.options) as call:
+            result = use_case(call, silent)
         self._expect(result.outcome == outcome, f"{name} came out as {result.outcome}: {_reasons(result)}")
         self._expect(
             result.exit_code == (3 if outcome == "refused" else 0), f"{name} ended with another exit code"

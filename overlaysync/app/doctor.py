@@ -9,7 +9,8 @@ import sys
 from msgspec import Struct
 
 from overlaysync.app import evidence
-from overlaysync.app.contact import contact, find_root
+from overlaysync.app.calling import Call, find_root
+from overlaysync.app.contact import contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.reading import find_workload
 from overlaysync.app.records import overlay_of, read_manifest
@@ -117,7 +118,8 @@ def _answer(argv: list[str]) -> str | None:
 
 def _target(options: Options, stages: Stages) -> tuple[ResultTarget | None, list[Check]]:
     try:
-        with contact(options, stages) as target:
+        with Call(options) as call:
+            target = contact(call, stages)
             inventory = target.open("sha1")
             checks = [
                 Check("target", target.identity.name),

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from overlaysync.app.contact import Contact, Link, find, find_root, link
+from overlaysync.app.calling import Link, find_root, link
+from overlaysync.app.contact import Contact, find
 from overlaysync.app.options import Options, silent
 from overlaysync.app.port import Source, push_carried
 from overlaysync.app.push import push_over
@@ -69,7 +70,7 @@ class Follower:
             self._let_go()
             self._configuration, self._wishes = configuration, True
         if self._link is None:
-            self._link = self._opened.enter_context(link(self._options, silent))
+            self._link = self._opened.enter_context(link(self._options))
         return self._link
 
     def abandon(self) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from overlaysync.app.calling import Call
 from overlaysync.app.contact import Contact, contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.report import details_of, result_of
@@ -23,18 +24,16 @@ from overlaysync.worktree.worktree import open_worktree
 _LOOK_AT_IT = "look at what would be written: overlaysync init --print"
 
 
-def initialise(options: Options, stage: Stage, *, print_only: bool = False) -> Result:
+def initialise(call: Call, stage: Stage, *, print_only: bool = False) -> Result:
     """Proves evidence and mapping, and writes ``overlaysync.toml`` at the root of the worktree.
 
     What stands in the way of a push is told, not settled: the exit code is 1 then.
 
     Raises UsageError when there is a configuration already.
     """
-    stages = Stages(stage)
-    with (
-        open_worktree(options.worktree, cache_directory()) as worktree,
-        contact(options, stages) as target,
-    ):
+    stages, options = Stages(stage), call.options
+    with open_worktree(options.worktree, cache_directory()) as worktree:
+        target = contact(call, stages)
         file = Path(worktree.repository.root) / OWN_FILE
         if not print_only:
             _refuse_second(file)

@@ -1,4 +1,4 @@
-"""Digests of a target's files, kept on this host: a second look hashes only what was touched since.
+"""A target's files, kept on this host: a second look is told, and hashes, only what was touched since.
 
 What a push replaces is always hashed again, in the target, and so is what it wrote.
 """
@@ -6,23 +6,36 @@ What a push replaces is always hashed again, in the target, and so is what it wr
 from __future__ import annotations
 
 import contextlib
-import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from msgspec import structs
+import msgspec
+from msgspec import Struct, structs
 
-from overlaysync.model.target import UNKNOWN, InstalledFile, InstalledPath, Inventory, TargetIdentity
-from overlaysync.model.worktree import ObjectId, Sha256
-from overlaysync.worktree.cache import StatCache, cache_file, digest_size
+from overlaysync.model.target import (
+    UNKNOWN,
+    InstalledDirectory,
+    InstalledFile,
+    InstalledPath,
+    Inventory,
+    TargetIdentity,
+)
+from overlaysync.worktree.cache import SETTLED_NS, cache_file, load_cache, save_cache
 
 FILE_SYSTEMS = frozenset({"overlay", "ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "zfs", "f2fs"})
 """Of which a file's time of status change is known to tell every change of its content."""
 
-SHA256 = 32  # bytes of a digest
 KIND = "installed"
 KEPT = 32
 """Targets that are remembered; containers come and go."""
+MAGIC = f"overlaysync installed files 1 {' '.join(InstalledFile.__struct_fields__)}\n".encode()
+
+
+class Kept(Struct, frozen=True, array_like=True):
+    """One directory, as the file of the cache has it; its files are taken apart when they are asked for."""
+
+    fingerprint: str
+    files: msgspec.Raw
 
 
 class InstalledCache:
@@ -33,35 +46,82 @@ class InstalledCache:
     ) -> None:
         place = identity.container_id if identity.container_id != UNKNOWN else identity.name
         name = "\n".join((identity.kind, place, root, object_format))
-        size = SHA256 + digest_size(object_format)
         self._directory = directory
-        self._cache = StatCache(cache_file(directory, KIND, name) if directory else None, size)
+        self._file = cache_file(directory, KIND, name) if directory else None
+        self._kept = _load(self._file) if self._file else {}
+        self._trusted = False
+        self._seen: dict[str, Kept] = {}  # as it was kept
+        self._new: dict[str, tuple[str, dict[InstalledPath, InstalledFile]]] = {}  # with its fingerprint
 
-    def recall(self, inventory: Inventory) -> dict[InstalledPath, InstalledFile]:
-        recall = self._recalled if _tells_changes(inventory) else (lambda file: file)
-        return {file.path: recall(file) for file in inventory.files}
+    def fingerprints(self) -> dict[str, str]:
+        return {path: kept.fingerprint for path, kept in self._kept.items()}
 
-    def remember(self, inventory: Inventory, files: Iterable[InstalledFile], began: int) -> None:
-        for file in files if _tells_changes(inventory) else ():
-            if file.stamp is not None and file.sha256 and file.blob:
-                with contextlib.suppress(struct.error, ValueError):
-                    self._cache.remember(file.path, file.stamp, bytes.fromhex(file.sha256 + file.blob), began)
+    def complete(self, listing: Sequence[InstalledDirectory], inventory: Inventory) -> list[InstalledFile]:
+        trusted = _tells_changes(inventory)
+        found: list[InstalledFile] = []
+        self._seen, self._new = {}, {}
+        for directory in listing:
+            kept = self._kept.get(directory.path)
+            known = _files(kept) if kept is not None else ()
+            if directory.files is None and kept is not None:
+                self._seen[directory.path] = kept
+                found += known if trusted else map(_without_digests, known)
+            else:
+                hashed = {file.path: file for file in known if file.sha256 is not None and trusted}
+                files = [_recalled(file, hashed.get(file.path)) for file in directory.files or ()]
+                self._new[directory.path] = directory.fingerprint, {file.path: file for file in files}
+                found += files
+        self._trusted = trusted
+        return found
 
-    def _recalled(self, file: InstalledFile) -> InstalledFile:
-        known = None
-        if file.stamp is not None:
-            with contextlib.suppress(struct.error):  # numbers of no file, from a target that lies
-                known = self._cache.recall(file.path, file.stamp)
-        if known is None:
-            return file
-        sha256, blob = Sha256(known[:SHA256].hex()), ObjectId(known[SHA256:].hex())
-        return structs.replace(file, sha256=sha256, blob=blob)
+    def remember(self, files: Iterable[InstalledFile], began: int) -> None:
+        for file in files if self._trusted else ():
+            directory = file.path.rpartition("/")[0]
+            if (seen := self._seen.pop(directory, None)) is not None:
+                self._new[directory] = seen.fingerprint, {item.path: item for item in _files(seen)}
+            _, known = self._new.get(directory, ("", {}))
+            before = known.get(file.path)
+            if before is not None and before.stamp == file.stamp and _is_settled(file, began):
+                known[file.path] = structs.replace(before, sha256=file.sha256, blob=file.blob)
 
     def save(self) -> None:
-        self._cache.save()
-        if self._directory is not None:
-            with contextlib.suppress(OSError):
-                _forget_oldest(self._directory)
+        if self._directory is None or self._file is None or not (self._new or self._seen != self._kept):
+            return
+        self._kept, new = dict(self._seen), self._new
+        for path, (fingerprint, files) in new.items():
+            with contextlib.suppress(UnicodeEncodeError, OverflowError):  # names and numbers of no format
+                raw = msgspec.msgpack.encode(tuple(files.values()))
+                self._kept[path] = Kept(fingerprint, msgspec.Raw(raw))
+        with contextlib.suppress(UnicodeEncodeError):
+            save_cache(self._file, MAGIC, msgspec.msgpack.encode(self._kept))
+        with contextlib.suppress(OSError):
+            _forget_oldest(self._directory)
+
+
+def _load(file: Path) -> dict[str, Kept]:
+    try:
+        return msgspec.msgpack.decode(load_cache(file, MAGIC), type=dict[str, Kept])
+    except msgspec.MsgspecError:
+        return {}
+
+
+def _files(kept: Kept) -> tuple[InstalledFile, ...]:
+    return msgspec.msgpack.decode(kept.files, type=tuple[InstalledFile, ...])
+
+
+def _recalled(file: InstalledFile, before: InstalledFile | None) -> InstalledFile:
+    if before is None or file.stamp is None or before.stamp != file.stamp:
+        return file
+    return structs.replace(file, sha256=before.sha256, blob=before.blob)
+
+
+def _without_digests(file: InstalledFile) -> InstalledFile:
+    return structs.replace(file, sha256=None, blob=None)
+
+
+def _is_settled(file: InstalledFile, began: int) -> bool:
+    """Whether a later write within the granularity of a clock would be seen."""
+    return file.stamp is not None and max(file.stamp[3:5]) + SETTLED_NS < began
 
 
 def _tells_changes(inventory: Inventory) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from overlaysync.app.contact import find_root
+from overlaysync.app.calling import find_root
 from overlaysync.app.options import Options
 from overlaysync.app.store import store
 from overlaysync.core.manifest_difference import compare

@@ -10,7 +10,8 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from overlaysync.app.contact import LOCK_SECONDS, Contact, contact, find_root
+from overlaysync.app.calling import Call, find_root
+from overlaysync.app.contact import LOCK_SECONDS, Contact, contact
 from overlaysync.app.evidence import gather
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.report import problems_of, target_of
@@ -59,8 +60,10 @@ def port(options: Options, source: Source, stage: Stage) -> Result:
         evidence: tuple[Evidence, ...] = (weigh("given", "--image-commit", options.image_commit),)
         with alone(options):
             return result_of_port("port", carry(evidence, options, source, stages), None, stages)
-    with contact(options, stages) as target, alone(options):
-        return result_of_port("port", carry_for(target, options, source, stages), target, stages)
+    with Call(options) as call:
+        target = contact(call, stages)
+        with alone(options):
+            return result_of_port("port", carry_for(target, options, source, stages), target, stages)
 
 
 def usual_place(root: str) -> Path:

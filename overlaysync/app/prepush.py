@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
-from overlaysync.app.contact import find_root
+from overlaysync.app.calling import find_root
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.port import usual_place
 from overlaysync.app.report import problems_of

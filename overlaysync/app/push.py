@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from overlaysync.app.calling import Call
 from overlaysync.app.contact import Contact, contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.port import Source, push_carried
@@ -28,7 +29,7 @@ Hold = Callable[[Situation], None]
 """Raises to give up; asked when everything is read, and again before anything is renamed."""
 
 
-def push(options: Options, stage: Stage, *, dry_run: bool = False, source: Source | None = None) -> Result:
+def push(call: Call, stage: Stage, *, dry_run: bool = False, source: Source | None = None) -> Result:
     """Reads everything, decides, and unless something stands in the way carries it out and proves it.
 
     ``source``: is carried onto the image commit first, and pushed from there.
@@ -36,16 +37,16 @@ def push(options: Options, stage: Stage, *, dry_run: bool = False, source: Sourc
     Raises every error of ``overlaysync.errors`` that ends a run; refusals are results.
     """
     stages = Stages(stage)
-    if source is not None:
-        with contact(options, stages) as target:
+    if source is None:
+        with reading_ahead(call.options) as worktree:
+            return push_over(contact(call, stages), worktree, call.options, stages, dry_run=dry_run)
+    target = contact(call, stages)
 
-            def push_there(there: Options) -> Result:
-                with reading_ahead(there) as worktree:
-                    return push_over(target, worktree, there, stages, dry_run=dry_run)
+    def push_there(there: Options) -> Result:
+        with reading_ahead(there) as worktree:
+            return push_over(target, worktree, there, stages, dry_run=dry_run)
 
-            return push_carried(target, options, source, stages, push_there)
-    with reading_ahead(options) as worktree, contact(options, stages) as target:
-        return push_over(target, worktree, options, stages, dry_run=dry_run)
+    return push_carried(target, call.options, source, stages, push_there)
 
 
 def push_over(

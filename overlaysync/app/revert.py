@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
+from overlaysync.app.calling import Call
 from overlaysync.app.contact import Contact, contact
-from overlaysync.app.options import Options, Stage
+from overlaysync.app.options import Stage
 from overlaysync.app.reading import find_workload
 from overlaysync.app.records import Cause, Task, overlay_of, read_manifest
 from overlaysync.app.report import about, applied, operations_of, problems_of, target_of
@@ -23,33 +24,33 @@ from overlaysync.model.result import Result
 from overlaysync.model.target import InstalledFile, InstalledPath, Inventory
 
 
-def revert(options: Options, stage: Stage, *, dry_run: bool = False) -> Result:
+def revert(call: Call, stage: Stage, *, dry_run: bool = False) -> Result:
     """Puts every original back, byte for byte, with owner, mode and times; removes what was added.
 
     Needs no baseline: what comes back was kept in the target.
     """
     stages = Stages(stage)
-    with contact(options, stages) as target:
-        stages("reading the target")
-        inventory = target.open("sha1")
-        manifest = read_manifest(target, inventory)
-        if manifest is None:
-            result = _result(target, inventory, Plan(), None, stages)
-            lost = lost_record(options, target, None)
-            if lost:
-                code = exit_code(lost)
-                return structs.replace(result, outcome="refused", exit_code=code, problems=problems_of(lost))
-            details = {**result.details, "sentence": "there is no overlay to revert"}
-            return structs.replace(result, outcome="unchanged", details=details)
-        plan, files, problems = _plan(target, inventory, manifest)
-        result = _result(target, inventory, plan, manifest, stages)
-        if problems:
-            code = exit_code(problems)
-            return structs.replace(result, outcome="refused", exit_code=code, problems=problems_of(problems))
-        if dry_run:
-            return result
-        done = _apply(target, inventory, manifest, plan, files, stages)
-        return applied(result, done, options, stages)
+    target = contact(call, stages)
+    stages("reading the target")
+    inventory = target.open("sha1")
+    manifest = read_manifest(target, inventory)
+    if manifest is None:
+        result = _result(target, inventory, Plan(), None, stages)
+        lost = lost_record(call.options, target, None)
+        if lost:
+            code = exit_code(lost)
+            return structs.replace(result, outcome="refused", exit_code=code, problems=problems_of(lost))
+        details = {**result.details, "sentence": "there is no overlay to revert"}
+        return structs.replace(result, outcome="unchanged", details=details)
+    plan, files, problems = _plan(target, inventory, manifest)
+    result = _result(target, inventory, plan, manifest, stages)
+    if problems:
+        code = exit_code(problems)
+        return structs.replace(result, outcome="refused", exit_code=code, problems=problems_of(problems))
+    if dry_run:
+        return result
+    done = _apply(target, inventory, manifest, plan, files, stages)
+    return applied(result, done, call.options, stages)
 
 
 def _plan(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from msgspec import structs
 
+from overlaysync.app.calling import Call
 from overlaysync.app.contact import Contact, contact
-from overlaysync.app.options import Options, Stage
+from overlaysync.app.options import Stage
 from overlaysync.app.read_back import read_back
 from overlaysync.app.reading import reading_ahead
 from overlaysync.app.report import result_of
@@ -18,14 +19,15 @@ FINDINGS = (4, 5)
 """Kinds of problem that are findings whatever is pending: the baseline, and the target's content."""
 
 
-def status(options: Options, stage: Stage, *, check: bool = False) -> Result:
+def status(call: Call, stage: Stage, *, check: bool = False) -> Result:
     """What a push would do, and what is in its way.
 
     The exit code is 1 with findings: a baseline or drift problem; with ``check`` anything pending too.
     """
     stages = Stages(stage)
-    with reading_ahead(options) as worktree, contact(options, stages) as target:
-        situation = _read_back(target, survey(target, worktree, options, stages), stages)
+    with reading_ahead(call.options) as worktree:
+        target = contact(call, stages)
+        situation = _read_back(target, survey(target, worktree, call.options, stages), stages)
         pending = bool(situation.plan.operations or situation.problems)
         found = any(problem.kind.exit_code in FINDINGS for problem in situation.problems)
         outcome: Outcome = "planned" if pending else "unchanged"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from overlaysync.app.contact import Contact, contact, find_root
+from overlaysync.app.calling import Call, find_root
+from overlaysync.app.contact import Contact, contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.read_back import read_back
 from overlaysync.app.reading import find_workload
@@ -21,50 +22,50 @@ from overlaysync.model.target import UNKNOWN, InstalledPath, Inventory
 INIT = "__init__.py"
 
 
-def verify(options: Options, stage: Stage) -> Result:
+def verify(call: Call, stage: Stage) -> Result:
     """Hashes the overlay again, resolves its modules, looks for drift and for stale processes.
 
     Writes nothing. The exit code is 1 with findings.
     """
     stages = Stages(stage)
-    with contact(options, stages) as target:
-        stages("reading the target")
-        inventory = target.open("sha1")
-        manifest = read_manifest(target, inventory)
-        overlay = overlay_of(manifest)
-        running = find_workload(target, inventory.root)
-        stages("reading back")
-        expected = {path: item.installed_sha256 for path, item in overlay.items()}
-        proof = read_back(target, inventory, expected)
-        findings = [
-            *proof.problems,
-            *modules.judge_installation(target.interpreter, target.distribution, target.name, overlay),
-            *companions.judge(target.name, target.interpreter, target.identity, manifest),
-            *provenance.judge_mounts(inventory),
-            *extensions.judge(inventory, target.interpreter),
-            *_judge_originals(target, manifest),
-            *drift.judge_strays(inventory.strays, overlay, target.interpreter.extension_suffixes),
-            *drift.as_recorded(inventory.files, overlay),
-            *_judge_processes(running, inventory),
-            *_judge_first_places(target, running, inventory.root),
-            *lost_record(options, target, manifest),
-        ]
-        result = _result(target, inventory, manifest, findings, stages)
-        imports = {item.module: item.origin for item in proof.imports}
-        ignored = list(running.record.ignored)
-        return structs.replace(
-            result,
-            details={
-                **result.details,
-                "imports": imports,
-                "workload_ignored": ignored,
-                "notes": [
-                    *presence.copies(inventory.files, overlay.values()),
-                    *workload.stale_ignored(running, inventory.recorded_at or 0.0),
-                ],
-                "hooks": list(target.interpreter.hooks),
-            },
-        )
+    target = contact(call, stages)
+    stages("reading the target")
+    inventory = target.open("sha1")
+    manifest = read_manifest(target, inventory)
+    overlay = overlay_of(manifest)
+    running = find_workload(target, inventory.root)
+    stages("reading back")
+    expected = {path: item.installed_sha256 for path, item in overlay.items()}
+    proof = read_back(target, inventory, expected)
+    findings = [
+        *proof.problems,
+        *modules.judge_installation(target.interpreter, target.distribution, target.name, overlay),
+        *companions.judge(target.name, target.interpreter, target.identity, manifest),
+        *provenance.judge_mounts(inventory),
+        *extensions.judge(inventory, target.interpreter),
+        *_judge_originals(target, manifest),
+        *drift.judge_strays(inventory.strays, overlay, target.interpreter.extension_suffixes),
+        *drift.as_recorded(inventory.files, overlay),
+        *_judge_processes(running, inventory),
+        *_judge_first_places(target, running, inventory.root),
+        *lost_record(call.options, target, manifest),
+    ]
+    result = _result(target, inventory, manifest, findings, stages)
+    imports = {item.module: item.origin for item in proof.imports}
+    ignored = list(running.record.ignored)
+    return structs.replace(
+        result,
+        details={
+            **result.details,
+            "imports": imports,
+            "workload_ignored": ignored,
+            "notes": [
+                *presence.copies(inventory.files, overlay.values()),
+                *workload.stale_ignored(running, inventory.recorded_at or 0.0),
+            ],
+            "hooks": list(target.interpreter.hooks),
+        },
+    )
 
 
 def _judge_originals(target: Contact, manifest: Manifest | None) -> list[Problem]:

@@ -11,6 +11,7 @@ import click
 from overlaysync.cli.terminal import Terminal, json_text
 
 if TYPE_CHECKING:
+    from overlaysync.app.calling import Call
     from overlaysync.app.options import Options, Stage
     from overlaysync.model.result import Result
 
@@ -113,6 +114,14 @@ def print_json(result: Result) -> None:
     import msgspec
 
     print(json_text(msgspec.to_builtins(result)))
+
+
+def give_out_of_target(options: Options, use: Callable[[Call, Stage], Result], *, as_json: bool) -> int:
+    """``give_out`` of a use case whose target is called while the use case is loaded."""
+    from overlaysync.app.calling import Call
+
+    with Call(options) as call:
+        return give_out(lambda stage: use(call, stage), as_json=as_json)
 
 
 def give_out(run: Callable[[Stage], Result], *, as_json: bool) -> int:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from overlaysync.cli import common
+
+if TYPE_CHECKING:
+    from overlaysync.app.calling import Call
+    from overlaysync.app.options import Stage
+    from overlaysync.model.result import Result
 
 
 @click.command(epilog="Example: overlaysync init --container my-dev --print")
@@ -17,7 +22,10 @@ from overlaysync.cli import common
 @click.pass_obj
 def command(directory: str, /, print_only: bool, as_json: bool, **given: Any) -> int:
     """Write overlaysync.toml for this worktree, with what is proven about it and a target."""
-    from overlaysync.app.initialise import initialise
 
-    options = common.options_of(directory, given)
-    return common.give_out(lambda stage: initialise(options, stage, print_only=print_only), as_json=as_json)
+    def use(call: Call, stage: Stage) -> Result:
+        from overlaysync.app.initialise import initialise
+
+        return initialise(call, stage, print_only=print_only)
+
+    return common.give_out_of_target(common.options_of(directory, given), use, as_json=as_json)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from overlaysync.cli import common
+
+if TYPE_CHECKING:
+    from overlaysync.app.calling import Call
+    from overlaysync.app.options import Stage
+    from overlaysync.model.result import Result
 
 
 @click.command(epilog="Example: overlaysync push --container my-dev")
@@ -23,10 +28,11 @@ def command(directory: str, /, ported: bool, dry_run: bool, as_json: bool, **giv
 
     All of it or none: whatever stands in the way is listed at once, and nothing is written.
     """
-    from overlaysync.app.port import Source
-    from overlaysync.app.push import push
 
-    options, source = common.options_of(directory, given), Source() if ported else None
-    return common.give_out(
-        lambda stage: push(options, stage, dry_run=dry_run, source=source), as_json=as_json
-    )
+    def use(call: Call, stage: Stage) -> Result:
+        from overlaysync.app.port import Source
+        from overlaysync.app.push import push
+
+        return push(call, stage, dry_run=dry_run, source=Source() if ported else None)
+
+    return common.give_out_of_target(common.options_of(directory, given), use, as_json=as_json)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from overlaysync.cli import common
+
+if TYPE_CHECKING:
+    from overlaysync.app.calling import Call
+    from overlaysync.app.options import Stage
+    from overlaysync.model.result import Result
 
 
 @click.command(epilog="Example: overlaysync revert --container my-dev")
@@ -19,7 +24,10 @@ def command(directory: str, /, dry_run: bool, as_json: bool, **given: Any) -> in
 
     Refused when the overlay is no longer what was put there.
     """
-    from overlaysync.app.revert import revert
 
-    options = common.options_of(directory, given)
-    return common.give_out(lambda stage: revert(options, stage, dry_run=dry_run), as_json=as_json)
+    def use(call: Call, stage: Stage) -> Result:
+        from overlaysync.app.revert import revert
+
+        return revert(call, stage, dry_run=dry_run)
+
+    return common.give_out_of_target(common.options_of(directory, given), use, as_json=as_json)

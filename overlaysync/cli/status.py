@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from overlaysync.cli import common
+
+if TYPE_CHECKING:
+    from overlaysync.app.calling import Call
+    from overlaysync.app.options import Stage
+    from overlaysync.model.result import Result
 
 
 @click.command(epilog="Example: overlaysync status --container my-dev --check")
@@ -22,7 +27,10 @@ def command(directory: str, /, check: bool, as_json: bool, **given: Any) -> int:
 
     Exit code 1 with findings: the baseline is not proven, or the target has drifted.
     """
-    from overlaysync.app.status import status
 
-    options = common.options_of(directory, given)
-    return common.give_out(lambda stage: status(options, stage, check=check), as_json=as_json)
+    def use(call: Call, stage: Stage) -> Result:
+        from overlaysync.app.status import status
+
+        return status(call, stage, check=check)
+
+    return common.give_out_of_target(common.options_of(directory, given), use, as_json=as_json)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from overlaysync.cli import common
+
+if TYPE_CHECKING:
+    from overlaysync.app.calling import Call
+    from overlaysync.app.options import Stage
+    from overlaysync.model.result import Result
 
 
 @click.command(epilog="Example: overlaysync verify --container my-dev")
@@ -18,7 +23,10 @@ def command(directory: str, /, as_json: bool, **given: Any) -> int:
 
     Exit code 1 with findings.
     """
-    from overlaysync.app.verify import verify
 
-    options = common.options_of(directory, given)
-    return common.give_out(lambda stage: verify(options, stage), as_json=as_json)
+    def use(call: Call, stage: Stage) -> Result:
+        from overlaysync.app.verify import verify
+
+        return verify(call, stage)
+
+    return common.give_out_of_target(common.options_of(directory, given), use, as_json=as_json)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import BinaryIO, Protocol
 
 from overlaysync.errors import OverlaysyncError
-from overlaysync.model.target import InstalledFile, InstalledPath, Inventory, Setting, TargetIdentity
+from overlaysync.model.target import InstalledDirectory, InstalledFile, Inventory, Setting, TargetIdentity
 
 
 class Process(Protocol):
@@ -25,12 +25,15 @@ class Process(Protocol):
 
 
 class KnownFiles(Protocol):
-    """Digests of a target's files that were hashed there before."""
+    """A target's files as they were looked at and hashed before."""
 
-    def recall(self, inventory: Inventory) -> dict[InstalledPath, InstalledFile]:
-        """The inventory's files, with their digests where they are known."""
+    def fingerprints(self) -> dict[str, str]:
+        """Of the directories that are known (see ``InstalledDirectory``)."""
 
-    def remember(self, inventory: Inventory, files: Iterable[InstalledFile], began: int) -> None:
+    def complete(self, listing: Sequence[InstalledDirectory], inventory: Inventory) -> list[InstalledFile]:
+        """Every file of a listing, with digests where they are known; ``inventory``: all but the files."""
+
+    def remember(self, files: Iterable[InstalledFile], began: int) -> None:
         """Keeps the digests of files; ``began``: before they were read, in ns by the target's clock."""
 
 

@@ -213,6 +213,17 @@ class InstalledFile(Struct, frozen=True):
     error: str | None = None
 
 
+class InstalledDirectory(Struct, frozen=True):
+    """What RECORD lists in one directory. ``files``: None where all have the status that the host knows.
+
+    ``fingerprint``: of the status of every file, of RECORD's hashes and of what stands beside them.
+    """
+
+    path: str
+    fingerprint: str
+    files: tuple[InstalledFile, ...] | None = None
+
+
 class Applied(Struct, frozen=True):
     """What applying a transaction did beside its operations: bytecode dropped, directories made.
 

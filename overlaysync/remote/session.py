@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -13,11 +13,12 @@ from msgspec import structs
 from overlaysync import errors
 from overlaysync.agent import frames
 from overlaysync.model.plan import Operation
-from overlaysync.model.seams import KnownFiles, Transport
+from overlaysync.model.seams import KnownFiles, Process, Transport
 from overlaysync.model.target import (
     Applied,
     FileKind,
     Hello,
+    InstalledDirectory,
     InstalledFile,
     InstalledPath,
     Interpreter,
@@ -135,6 +136,7 @@ class AgentSession:
 
         Raises LockedError, OverlayDamagedError, TargetError.
         """
+        told = known.fingerprints() if known is not None else {}
         answer = self._ask(
             "open",
             LONG,
@@ -142,24 +144,37 @@ class AgentSession:
             metadata=metadata,
             distribution=distribution,
             packages=packages,
+            known=told,
         )
-        inventory: Inventory = _typed(answer, Inventory)
-        return self._with_digests(inventory, object_format, known)
+        listing: list[InstalledDirectory] = _typed(answer.pop("directories", None), list[InstalledDirectory])
+        if any(item.files is None and told.get(item.path) != item.fingerprint for item in listing):
+            raise errors.AgentLostError("the target's answer is about other files", NOT_OURS)
+        inventory: Inventory = _typed({**answer, "files": ()}, Inventory)
+        if known is None:
+            files = [file for item in listing for file in item.files or ()]
+        else:
+            files = known.complete(listing, inventory)
+        hashed = self._hash(files, object_format, known)
+        return structs.replace(inventory, files=tuple(sorted(hashed, key=lambda file: file.path)))
 
-    def _with_digests(self, inventory: Inventory, object_format: str, known: KnownFiles | None) -> Inventory:
-        """Hashes the files that are not known, in the target."""
-        files = {file.path: file for file in inventory.files} if known is None else known.recall(inventory)
-        new = [file.path for file in files.values() if file.kind is FileKind.FILE and file.sha256 is None]
-        if new:
-            fields = {"paths": new, "object_format": object_format, "suffixes": [], "writable": False}
-            answer = self._ask("look", LONG, **fields)
-            hashed, began = _files(answer, new), _typed(answer.get("began"), int)
-            for path, file in hashed.items():
-                sha256 = files[path].record_sha256
-                files[path] = structs.replace(file, recorded=True, record_sha256=sha256)
-            if known is not None:
-                known.remember(inventory, hashed.values(), began)
-        return structs.replace(inventory, files=tuple(files.values()))
+    def _hash(
+        self, files: Sequence[InstalledFile], object_format: str, known: KnownFiles | None
+    ) -> list[InstalledFile]:
+        """The files with digests; those that are not known yet are hashed, in the target."""
+        new = [file.path for file in files if file.kind is FileKind.FILE and file.sha256 is None]
+        if not new:
+            return list(files)
+        fields = {"paths": new, "object_format": object_format, "suffixes": [], "writable": False}
+        answer = self._ask("look", LONG, **fields)
+        hashed, began = _files(answer, new), _typed(answer.get("began"), int)
+        if known is not None:
+            known.remember(hashed.values(), began)
+        return [
+            structs.replace(now, recorded=True, record_sha256=file.record_sha256)
+            if (now := hashed.get(file.path)) is not None
+            else file
+            for file in files
+        ]
 
     def release(self) -> None:
         """Lets go of the install root and its lock; an unrecorded transaction is rolled back."""
@@ -299,15 +314,22 @@ class AgentSession:
         return answer
 
 
-def connect(transport: Transport, *, idle_limit: float = IDLE_SECONDS) -> AgentSession:
+def connect(
+    transport: Transport,
+    *,
+    idle_limit: float = IDLE_SECONDS,
+    started: Callable[[Process], None] = lambda _: None,
+) -> AgentSession:
     """Starts the agent with the first Python of the target that answers. Raises TargetError.
 
-    ``idle_limit``: seconds without a request after which the agent rolls back and ends by itself.
+    ``idle_limit``: seconds without a request after which the agent rolls back and ends by itself. ``started``
+    is told of each process that a greeting is waited for from.
     """
     found: list[errors.OverlaysyncError] = []
     for program in transport.interpreters():
         channel = Channel(transport.start([program, *arguments(idle_limit)]))
         try:
+            started(channel.process)
             channel.send(bundle(), GREETING_SECONDS)
             return AgentSession(channel, _greeting(channel))
         except (errors.AgentLostError, frames.FrameError) as error:

@@ -70,31 +70,35 @@ class StatCache:
             return
         self._known, self._seen = self._seen, {}
         body = b"".join(map(self._record.pack, self._known.keys(), self._known.values()))
-        with contextlib.suppress(OSError):
-            _write(self._file, _MAGIC + xxhash.xxh3_128_digest(body) + body)
+        save_cache(self._file, _MAGIC, body)
 
 
 def _load(file: Path, record: struct.Struct) -> dict[bytes, bytes]:
-    try:
-        raw = file.read_bytes()
-    except OSError:
-        return {}
-    start = len(_MAGIC) + _DIGEST_SIZE
-    body = raw[start:]
-    if raw[:start] != _MAGIC + xxhash.xxh3_128_digest(body) or len(body) % record.size:
-        return {}
-    return dict(record.iter_unpack(body))
+    body = load_cache(file, _MAGIC)
+    return dict(record.iter_unpack(body)) if len(body) % record.size == 0 else {}
 
 
 def _key(path: str, stamp: Stamp) -> bytes:
     return _digest(_pack(*stamp) + path.encode("utf-8", "surrogatepass"))
 
 
-def _write(file: Path, raw: bytes) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    temporary = file.with_name(f".{file.name}-{os.getpid()}-{threading.get_ident()}")
+def load_cache(file: Path, magic: bytes) -> bytes:
+    """What ``save_cache`` wrote; nothing where that is not what stands there."""
     try:
-        temporary.write_bytes(raw)
-        temporary.replace(file)
-    finally:
-        temporary.unlink(missing_ok=True)
+        raw = file.read_bytes()
+    except OSError:
+        return b""
+    start = len(magic) + _DIGEST_SIZE
+    return raw[start:] if raw[:start] == magic + xxhash.xxh3_128_digest(raw[start:]) else b""
+
+
+def save_cache(file: Path, magic: bytes, body: bytes) -> None:
+    """Writes it whole, or does without where it cannot be."""
+    temporary = file.with_name(f".{file.name}-{os.getpid()}-{threading.get_ident()}")
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            temporary.write_bytes(magic + xxhash.xxh3_128_digest(body) + body)
+            temporary.replace(file)
+        finally:
+            temporary.unlink(missing_ok=True)

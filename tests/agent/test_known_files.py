@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from overlaysync.app.installed_cache import InstalledCache
-from overlaysync.model.target import InstalledFile, Inventory, TargetIdentity
+from overlaysync.model.target import InstalledDirectory, InstalledFile, Inventory, TargetIdentity
 from overlaysync.remote.session import AgentSession
 from overlaysync.worktree.cache import SETTLED_NS
 from tests.agent.vocabulary import METADATA, NAME, Site
@@ -18,13 +18,20 @@ IDENTITY = TargetIdentity("local", "dev")
 
 def test_only_what_was_touched_is_hashed_again(session: AgentSession, site: Site, tmp_path: Path) -> None:
     """Whatever its size and its time of modification say."""
+    told: list[str] = []
     hashed: list[str] = []
 
     class Counting(InstalledCache):
-        def remember(self, inventory: Inventory, files: Iterable[InstalledFile], began: int) -> None:
+        def complete(
+            self, listing: Sequence[InstalledDirectory], inventory: Inventory
+        ) -> list[InstalledFile]:
+            told.extend(item.path for item in listing if item.files is not None)
+            return super().complete(listing, inventory)
+
+        def remember(self, files: Iterable[InstalledFile], began: int) -> None:
             found = list(files)
             hashed.extend(file.path for file in found)
-            super().remember(inventory, found, began)
+            super().remember(found, began)
 
     def digests() -> Sequence[tuple[str, str | None]]:
         known = Counting(tmp_path / "cache", IDENTITY, str(site.root), "sha1")
@@ -35,8 +42,10 @@ def test_only_what_was_touched_is_hashed_again(session: AgentSession, site: Site
     time.sleep(SETTLED_NS / 1e9 + 0.1)  # the time of status change cannot be set
     first = digests()
     assert len(hashed) == len(first) > 2
+    assert len(told) > 1
     hashed.clear()
-    assert (digests(), hashed) == (first, [])
+    told.clear()
+    assert (digests(), hashed, told) == (first, [], [])
 
     name = next(path for path, _ in first if path.endswith(".py") and (site.root / path).stat().st_size)
     place = site.root / name
@@ -46,4 +55,5 @@ def test_only_what_was_touched_is_hashed_again(session: AgentSession, site: Site
     assert place.stat().st_size == before.st_size
     changed = digests()
     assert (hashed, [path for path, _ in changed]) == ([name], [path for path, _ in first])
+    assert told == [name.rpartition("/")[0]]
     assert [path for path, _ in set(changed) - set(first)] == [name]

@@ -15,7 +15,7 @@ OPEN = {
     "metadata": METADATA,
     "distribution": "sample",
     "packages": [],
-    "object_format": "sha1",
+    "known": {},
 }
 LOOK = {"paths": [], "object_format": "sha1", "suffixes": [], "writable": False}
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from overlaysync.app.calling import Call
 from overlaysync.app.initialise import initialise
 from overlaysync.app.options import Options
 from overlaysync.config.loading import load
@@ -79,11 +80,12 @@ def test_a_file_that_comes_meanwhile_stays_as_it_is(local: LocalScenario) -> Non
             configuration(local).write_text("# theirs\n")
 
     options = Options(worktree=local.project.path, container=local.target, image_commit=local.project.head)
-    with pytest.raises(UsageError, match="is there already"):
-        initialise(options, somebody_else)
+    with pytest.raises(UsageError, match="is there already"), Call(options) as call:
+        initialise(call, somebody_else)
     assert configuration(local).read_text() == "# theirs\n"
     configuration(local).unlink()
-    initialise(options, lambda stage: None)
+    with Call(options) as call:
+        initialise(call, lambda stage: None)
     assert load(local.project.path, None).file == str(configuration(local))
 
 

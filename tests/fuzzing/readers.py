@@ -9,7 +9,7 @@ from pathlib import Path
 
 from overlaysync.agent import frames
 from overlaysync.agent.failure import Failure
-from overlaysync.agent.inventory import read_record
+from overlaysync.agent.record import read_record
 from overlaysync.agent.tree import Tree
 from overlaysync.config.loading import load
 from overlaysync.core import prepush
@@ -66,7 +66,12 @@ def record(content: bytes) -> None:
         Path(folder, "sample.dist-info", "RECORD").write_bytes(content)
         tree = Tree(folder.encode())
         try:
-            _, inside, _ = read_record(tree, b"sample.dist-info")
+            files = read_record(tree, b"sample.dist-info").files
+            inside = [
+                f"{directory}/{name}" if directory else name
+                for directory in files
+                for name in files[directory]
+            ]
             assert not [path for path in inside if path.startswith("/") or ".." in path.split("/")]
         except Failure as failure:
             assert failure.kind == "root"

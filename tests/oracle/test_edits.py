@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from overlaysync.app.calling import Call
 from overlaysync.app.options import Options, silent
 from overlaysync.app.push import push
 from overlaysync.app.revert import revert
@@ -58,13 +59,15 @@ class Bench:
     def push(self) -> Result | None:
         """The result; None where the push was carried out, did not prove itself, and was rolled back."""
         try:
-            return push(self.options, silent)
+            with Call(self.options) as call:
+                return push(call, silent)
         except ApplyError as error:
             assert error.code == "read-back", error
             return None
 
     def start_again(self) -> None:
-        revert(self.options, silent)
+        with Call(self.options) as call:
+            revert(call, silent)
         self.repository.git("checkout", "--quiet", "HEAD", "--", ".")
         self.repository.git("clean", "--quiet", "-fdx")
 

@@ -1,0 +1,192 @@
+"""Calls a target: configuration, transport, agent, in that order. Nothing is looked for there yet.
+
+What it imports is little, so that the target is on its way while a use case is loaded.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from overlaysync.app.options import Options
+from overlaysync.config.configuration import PackageConfiguration
+from overlaysync.config.loading import load
+from overlaysync.config.selection import LOCAL, on_this_machine, select
+from overlaysync.core.image_identity import resolve
+from overlaysync.core.names import canonical
+from overlaysync.errors import TargetError, UsageError
+from overlaysync.model.ahead import Ahead
+from overlaysync.model.seams import Process, Transport
+from overlaysync.model.target import Setting, TargetIdentity
+from overlaysync.remote.session import AgentSession, connect
+from overlaysync.targets.discovery import candidates
+from overlaysync.targets.specification import open_target
+
+MAXIMUM_INDEX = 4 << 20
+"""Bytes of an image index: what registries take (OCI distribution specification)."""
+
+
+class Link(Struct, frozen=True):
+    """A conversation with the agent of a target, before anything was looked for there.
+
+    ``named_interpreter``: the one that the command line or the configuration names.
+    """
+
+    package: PackageConfiguration
+    name: str  # the distribution's name, normalised (PEP 503)
+    transport: Transport
+    identity: TargetIdentity
+    setting: Setting
+    session: AgentSession
+    named_interpreter: str | None
+    found_by: str | None  # why this target, where nobody named it
+
+
+class Call:
+    """A conversation that begins while the caller does something else. A context manager."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._opened = ExitStack()
+        self._turn = threading.Lock()
+        self._given_up = False
+        self._waiting_for: Process | None = None
+        self._link = Ahead(self._begin)
+
+    def link(self) -> Link:
+        """Waits for it. Raises as ``link`` does."""
+        return self._link.result()
+
+    def _begin(self) -> Link:
+        with ExitStack() as opened:
+            begun = opened.enter_context(link(self.options, self._started))
+            with self._turn:
+                self._waiting_for = None
+                if not self._given_up:
+                    self._opened = opened.pop_all()
+            return begun
+
+    def _started(self, process: Process) -> None:
+        with self._turn:
+            self._waiting_for = process
+            if self._given_up:
+                process.kill()
+
+    def __enter__(self) -> Call:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """One that has not been answered yet is not waited for."""
+        with self._turn:
+            self._given_up = True
+            if self._waiting_for is not None:
+                self._waiting_for.kill()
+        self._opened.close()
+
+
+def find_root(directory: Path) -> Path:
+    """The nearest directory at or above that holds a ``.git``; the directory itself where none does."""
+    start = directory.absolute()
+    return next((place for place in (start, *start.parents) if (place / ".git").exists()), start)
+
+
+@contextmanager
+def link(options: Options, started: Callable[[Process], None] = lambda _: None) -> Iterator[Link]:
+    """Opens the conversation, and closes it whatever happens. ``started``: see ``connect``.
+
+    Raises ConfigError, UsageError, TargetError, AgentLostError.
+    """
+    configuration = load(find_root(options.worktree), options.config)
+    package = select(configuration, options.distribution)
+    name = _named(package)
+    specification, found_by = options.container or configuration.target, None
+    if specification is None:
+        specification, found_by = _discover(find_root(options.worktree))
+    package = on_this_machine(package) if specification.startswith(LOCAL) else package
+    interpreter = options.interpreter or package.interpreter
+    transport = open_target(specification, interpreter=interpreter, user=options.user or package.user)
+    try:
+        setting = _setting(transport, package)
+        identity = Ahead(lambda: _identity(transport, options.image_index))
+        with _connect(transport, identity, started) as session:
+            yield Link(
+                package=package,
+                name=name,
+                transport=transport,
+                identity=identity.result(),
+                setting=setting,
+                session=session,
+                named_interpreter=interpreter,
+                found_by=found_by,
+            )
+    finally:
+        transport.close()
+
+
+def _connect(
+    transport: Transport, identity: Ahead[TargetIdentity], started: Callable[[Process], None]
+) -> AgentSession:
+    """Where no agent starts, what the engine says of the target comes first."""
+    try:
+        return connect(transport, started=started)
+    except TargetError:
+        identity.result()
+        raise
+
+
+def _discover(root: Path) -> tuple[str, str]:
+    """The container whose labels name the worktree, and why it. Raises UsageError where it is not one."""
+    found = candidates(root)
+    if len(found) == 1:
+        return f"docker:{found[0].name}", found[0].why
+    if found:
+        listing = "; ".join(f"{item.name} ({item.why})" for item in found)
+        raise UsageError(
+            f"no target is named, and several containers belong to this worktree: {listing}",
+            "name one: --container NAME",
+            code="no-target",
+        )
+    idle = "; its dev container is not running" if (root / ".devcontainer").exists() else ""
+    raise UsageError(
+        f"no target is named{idle}", "name one: --container NAME (docker ps lists them)", code="no-target"
+    )
+
+
+def _named(package: PackageConfiguration) -> str:
+    if package.distribution is None:
+        raise UsageError(
+            "no distribution is named, and the repository's own metadata names none",
+            "name the installed project: --distribution NAME",
+        )
+    return canonical(package.distribution)
+
+
+def _identity(transport: Transport, image_index: Path | None) -> TargetIdentity:
+    identity = transport.describe()
+    if image_index is None:
+        return identity
+    try:
+        with image_index.open("rb") as file:
+            document = file.read(MAXIMUM_INDEX)
+    except OSError as error:
+        raise UsageError(
+            f"the image index {str(image_index)!r} cannot be read: {error.strerror}",
+            "name a file: --image-index FILE",
+        ) from error
+    return resolve(identity, document)
+
+
+def _setting(transport: Transport, package: PackageConfiguration) -> Setting:
+    setting = transport.setting()
+    if package.working_directory is None:
+        return setting
+    return Setting(
+        user=setting.user,
+        environment=setting.environment,
+        working_directory=package.working_directory,
+        command=setting.command,
+    )
