@@ -44,7 +44,5 @@ def adopt(options: Options, contact: Contact, manifest: Manifest | None, reposit
         return
     with contextlib.suppress(UsageError):
         records = store(options)
-        try:
-            records.load(manifest.id, (repository_root,))
-        except UsageError:
+        if not records.holds(manifest):
             records.save(manifest)

@@ -11,6 +11,7 @@ from overlaysync.core.surroundings import directories_above, parent
 from overlaysync.model.problem import Problem
 from overlaysync.model.target import FileKind, InstalledPath, Interpreter, Inventory
 
+_ENDS = ("so", "pyd", "dylib")
 _SUFFIX = re.compile(r"\.(?:(?:cpython|cp\d|pypy|pp\d|graalpy|abi\d)[^.]*\.)?(?:so|pyd|dylib)")
 """Suffixes that import systems of any interpreter and platform look for (PEP 3149, PEP 425's tags)."""
 
@@ -23,7 +24,8 @@ def judge(inventory: Inventory, interpreter: Interpreter) -> list[Problem]:
     installed = [file.path for file in inventory.files if file.kind is FileKind.FILE]
     near = _by_module((*installed, *inventory.extensions))
     visible = {path.rpartition(".")[0] for path in installed if path.endswith(".py")}
-    visible |= {above for path in installed for above in (parent(path), *directories_above(parent(path)))}
+    holders = set(map(parent, installed))
+    visible |= {above for holder in holders for above in (holder, *directories_above(holder))}
     problems = []
     for module, suffixes in sorted(near.items()):
         if module in visible or any(suffix in accepted for suffix in suffixes):
@@ -42,6 +44,8 @@ def _by_module(paths: Iterable[InstalledPath]) -> dict[str, set[str]]:
     """Suffixes of what looks like an extension module, by the module's path without one."""
     found: dict[str, set[str]] = defaultdict(set)
     for path in paths:
+        if not path.endswith(_ENDS):
+            continue
         directory, _, name = path.rpartition("/")
         stem, dot, rest = name.partition(".")
         if stem.isidentifier() and _SUFFIX.fullmatch(dot + rest):

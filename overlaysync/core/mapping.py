@@ -98,9 +98,9 @@ def _proofs(
     overlay: Mapping[InstalledPath, Placement],
 ) -> dict[InstalledPath, Sequence[RepoPath]]:
     """The tracked files that each installed file can come from by its content. Empty ones prove nothing."""
-    holders: dict[str, list[RepoPath]] = defaultdict(list)
+    holders: dict[str, list[RepoPath]] = {file.blob: [] for file in files if file.blob is not None}
     for path, entry in tree.items():
-        if entry.is_file:
+        if entry.oid in holders and entry.is_file:
             holders[entry.oid].append(path)
     proofs: dict[InstalledPath, Sequence[RepoPath]] = {}
     for file in files:
@@ -158,21 +158,27 @@ def _candidates(
     by_installed: dict[str, list[RootPair]] = defaultdict(list)
     for pair in sorted(votes, key=lambda pair: (pair.installed, pair.source)):
         by_installed[pair.installed].append(pair)
-    pairs_of: dict[str, list[RootPair]] = {}  # of the directories that hold files
+    sources_of: dict[str, list[tuple[RootPair, str]]] = {}  # of the directories that hold files
     found: dict[InstalledPath, list[tuple[RootPair, RepoPath]]] = {}
     for file in files:
-        holder = file.path.rpartition("/")[0]
-        if holder not in pairs_of:
+        holder, _, name = file.path.rpartition("/")
+        if holder not in sources_of:
             levels = (*_directories_above(holder), holder)
-            pairs_of[holder] = [pair for level in levels for pair in by_installed.get(level, ())]
+            pairs = [pair for level in levels for pair in by_installed.get(level, ())]
+            sources_of[holder] = [(pair, _source_directory(pair, holder)) for pair in pairs]
         options = []
-        for pair in pairs_of[holder]:
-            rest = file.path[len(pair.installed) :].lstrip("/")
-            path = RepoPath(f"{pair.source}/{rest}" if pair.source else rest)
+        for pair, directory in sources_of[holder]:
+            path = RepoPath(directory + name)
             if (entry := tree.get(path)) is not None and entry.is_file:
                 options.append((pair, path))
         found[file.path] = sorted(options, key=lambda item: -votes[item[0]]) if options[1:] else options
     return found
+
+
+def _source_directory(pair: RootPair, holder: str) -> str:
+    """Where the files of an installed directory come from by a pair, with the slash; empty for the root."""
+    rest = holder[len(pair.installed) :].lstrip("/")
+    return "".join(f"{part}/" for part in (pair.source, rest) if part)
 
 
 def _main_pairs(votes: Counter[RootPair]) -> set[RootPair]:

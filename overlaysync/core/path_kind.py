@@ -84,6 +84,8 @@ def path_kind(path: str) -> PathKind:
 
 def is_startup_hook(path: str) -> bool:
     """Whether Python runs a file at its start, of whatever it is asked to run."""
+    if not path.endswith(".pth") and "customize" not in path:
+        return False  # of almost all paths, and at once
     return bool(_STARTUP_HOOK.fullmatch(path.rpartition("/")[2]) or _STARTUP_PACKAGE.fullmatch(path))
 
 

@@ -36,8 +36,9 @@ def absent(
     gone = {file.path for file in files if file.kind is FileKind.MISSING}
     missing, not_packaged = [], []
     for path, entry in tree.items():
-        if (places := [place for place in shipped.destinations.get(path, ()) if place in gone]) != []:
-            missing.append(f"{path}: RECORD lists {', '.join(places)}, and it is not there")
+        if (installed := shipped.destinations.get(path)) is not None:
+            if places := [place for place in installed if place in gone]:
+                missing.append(f"{path}: RECORD lists {', '.join(places)}, and it is not there")
         elif not entry.is_file or shipped.ships(path):
             continue
         elif is_startup_hook(path):
@@ -76,9 +77,10 @@ def generated(
 def copies(files: Sequence[InstalledFile], overlay: Iterable[Placement]) -> list[str]:
     """Other installed files with the content that an overlay replaced or removed (wheels hold no links)."""
     placements = {item.destination: item for item in overlay}
+    originals = {item.original_sha256 for item in placements.values()}
     holders: dict[str | None, list[InstalledFile]] = defaultdict(list)
     for file in files:
-        if file.size > 0 and not _ours(file, placements):
+        if file.size > 0 and file.sha256 in originals and not _ours(file, placements):
             holders[file.sha256].append(file)
     notes = []
     for place, item in placements.items():
@@ -95,6 +97,8 @@ def _copied_directories(
     files: Sequence[InstalledFile], placements: Mapping[InstalledPath, Placement]
 ) -> list[str]:
     """Directories that hold all that stands beside an added file: copies of its directory do not get it."""
+    if all(item.original_sha256 is not None for item in placements.values()):
+        return []
     holders: dict[tuple[str, str | None], set[str]] = defaultdict(set)
     beside: dict[str, set[tuple[str, str | None]]] = defaultdict(set)
     for file in files:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
@@ -57,7 +58,7 @@ class ShippingRule:
         selection: Selection = EVERYTHING,
         excluded: Sequence[str] = (),
     ) -> None:
-        self._around = Surroundings(tree, shipped)
+        self._tree, self._shipped = tree, shipped
         self._present = present
         self._forced = Patterns(ships)
         self._barred = Patterns(not_shipped)
@@ -65,6 +66,10 @@ class ShippingRule:
         self._selection = selection
         self._excluded = Patterns(excluded)
         self._destinations = [place for places in shipped.destinations.values() for place in places]
+
+    @functools.cached_property
+    def _around(self) -> Surroundings:
+        return Surroundings(self._tree, self._shipped)  # which nothing but a new file asks for
 
     def judge(self, path: RepoPath) -> Shipping:
         """Whether a new path would ship."""

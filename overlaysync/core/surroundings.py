@@ -23,7 +23,7 @@ class Surroundings:
         self._by_directory: dict[str, list[RepoPath]] = defaultdict(list)
         for path, entry in tree.items():
             if entry.is_file:
-                self._by_directory[parent(path)].append(path)
+                self._by_directory[path.rpartition("/")[0]].append(path)
         self._below: dict[str, list[RepoPath]] = {}  # of the directories that were asked for
         self._packages: dict[str, str | None] = {}
 

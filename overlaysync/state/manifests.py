@@ -59,7 +59,7 @@ class ManifestStore:
         """
         if not MANIFEST_ID.fullmatch(manifest.id):
             raise UsageError(f"{json.dumps(manifest.id)} is no id of a manifest", "report this as a bug")
-        file = self.directory / repository_key(manifest.repository.root) / f"{manifest.id}.json"
+        file = self._place(manifest)
         try:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             _write(file, manifest_text.encode(manifest).encode("ascii"))
@@ -69,6 +69,13 @@ class ManifestStore:
                 f"make room or permission in {self.directory}, or set XDG_STATE_HOME to another directory",
             ) from error
         return file
+
+    def holds(self, manifest: Manifest) -> bool:
+        """Whether it is there, and can be read."""
+        try:
+            return _read(self._place(manifest)) == manifest
+        except (UsageError, ManifestDamagedError):
+            return False
 
     def load(self, reference: str, roots: Roots = None) -> Manifest:
         """The manifest that a user names.
@@ -117,6 +124,9 @@ class ManifestStore:
             if manifest.target.name == target_name:
                 return manifest
         return None
+
+    def _place(self, manifest: Manifest) -> Path:
+        return self.directory / repository_key(manifest.repository.root) / f"{manifest.id}.json"
 
     def _files(self, roots: Roots) -> Iterator[Path]:
         """The records' files, newest first: ids sort by time."""

@@ -200,6 +200,8 @@ class Worktree:
         """
         if not is_full_id(oid, self.repository.object_format):
             return False
+        if oid == self.repository.head:
+            return True
         answer = self._git.run("cat-file", "--batch-check=%(objecttype)", given=f"{oid}\n".encode())
         return answer.text == "commit\n"
 
