@@ -23,10 +23,8 @@ def beside(tree: Tree, path: bytes) -> list[bytes]:
     if not name.endswith(b".py"):
         return []
     stem = name[:-3]
-    legacy = (stem + b".pyc", stem + b".pyo")
-    found = _of_stem(tree, join(directory, CACHE), stem)
-    found.extend(join(directory, other) for other in tree.names(directory) if other in legacy)
-    return found
+    legacy = (join(directory, stem + suffix) for suffix in (b".pyc", b".pyo"))
+    return [*_of_stem(tree, join(directory, CACHE), stem), *filter(tree.holds, legacy)]
 
 
 def _of_stem(tree: Tree, directory: bytes, stem: bytes) -> list[bytes]:

@@ -251,8 +251,8 @@ def _follow(module: str) -> ModuleSpec | None:
     return spec
 
 
-def resolve(module: str) -> dict[str, Any]:
-    """What a dotted name resolves to, as the host's ``Resolution``."""
+def resolve(module: str, *, code: bool = False) -> dict[str, Any]:
+    """What a dotted name resolves to, as the host's ``Resolution``; ``code``: and what would run of it."""
     row: dict[str, Any] = {"module": _text(module)}
     try:
         spec = _follow(module)
@@ -261,7 +261,7 @@ def resolve(module: str) -> dict[str, Any]:
         row["origin"] = _text(_real_place(spec.origin)) if spec.has_location and spec.origin else None
         row["locations"] = [_text(os.path.realpath(item)) for item in spec.submodule_search_locations or ()]
         row["loader"] = type(spec.loader).__name__ if spec.loader is not None else None
-        if row["loader"] == "SourceFileLoader":
+        if code and row["loader"] == "SourceFileLoader":
             row["runs_source"] = _runs_source(spec, module)
     except Exception as error:  # a finder of the target may raise anything
         row["error"] = "%s: %s" % (type(error).__name__, _printable(error))
@@ -275,10 +275,19 @@ def _real_place(path: str) -> str:
 
 def _runs_source(spec: Any, module: str) -> bool:
     """Whether the code that the loader would run (from bytecode, where it accepts some) is the source's."""
+    compiled_now = _has_no_bytecode(spec)
+    code = spec.loader.get_code(module)
+    if compiled_now and _has_no_bytecode(spec):
+        return True
     with open(spec.origin, "rb", opener=_never_waiting) as stream:
         source = stream.read()
-    expected = compile(source, spec.origin, "exec", dont_inherit=True)
-    return _same(spec.loader.get_code(module), expected)
+    return _same(code, compile(source, spec.origin, "exec", dont_inherit=True))
+
+
+def _has_no_bytecode(spec: Any) -> bool:
+    """Whether Python's own loader has nothing but the source to take the code from."""
+    cached = spec.cached
+    return type(spec.loader) is machinery.SourceFileLoader and not (cached and os.path.lexists(cached))
 
 
 def _same(left: Any, right: Any) -> bool:
@@ -381,7 +390,9 @@ def read_back(request: dict[str, Any]) -> dict[str, Any]:
                 stream.read(1)
         except OSError as error:
             unreadable.append([path, error.strerror or "cannot be read"])
-    return {"modules": [resolve(_native(name)) for name in request["modules"]], "unreadable": unreadable}
+    code = request["code"]
+    modules = [resolve(_native(name), code=code) for name in request["modules"]]
+    return {"modules": modules, "unreadable": unreadable}
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:

@@ -64,6 +64,7 @@ def read_back(request: Request, host: int, inspections: Inspections) -> dict[str
         "do": "read_back",
         "modules": [to_text(name) for name in request.paths("modules")],
         "files": [to_text(path) for path in request.paths("files")],
+        "code": request.flag("code"),
     }
     path = request.path("interpreter")
     inspection = inspections.begin(path, Setting(request), question)

@@ -75,9 +75,7 @@ def twins(tree: Tree, path: bytes, suffixes: Sequence[bytes]) -> list[bytes]:
     directory, name = split(path)
     if not name.endswith(b".py"):
         return []
-    stem = name[:-3]
-    wanted = {stem + suffix for suffix in suffixes}
-    return [join(directory, other) for other in tree.names(directory) if other in wanted]
+    return [path for suffix in suffixes if tree.holds(path := join(directory, name[:-3] + suffix))]
 
 
 def unwritable(tree: Tree, path: bytes, status: os.stat_result | None) -> str | None:

@@ -129,8 +129,10 @@ class Transaction:
             self.tree.second_name(step.original, step.temporary)
             if self.tree.sha256(step.temporary) != step.after:
                 raise Failure("apply", "the kept original is damaged", to_text(step.path))
-        elif step.after is not None and self.tree.status(step.temporary) is None:
-            raise Failure("apply", "its new content did not arrive", to_text(step.path))
+        elif step.after is not None:
+            if self.tree.status(step.temporary) is None:
+                raise Failure("apply", "its new content did not arrive", to_text(step.path))
+            self.tree.flush(step.temporary)  # only now: what the first one writes out, most others need not
         if self.tree.sha256(step.path) != step.before:
             raise Failure(
                 "apply", "the file changed in the target since the plan was made", to_text(step.path)
@@ -204,7 +206,6 @@ class Staging:
         """Owner, mode, digest: what the temporary file must have before it may be renamed."""
         try:
             self._own()
-            os.fsync(self.file)
         finally:
             self.close()
         if self.digest.hexdigest() != self.step.after:

@@ -33,6 +33,10 @@ from overlaysync.model.worktree import Change, ObjectId, RepoPath, Snapshot, Tre
 from overlaysync.state.directories import cache_directory
 from overlaysync.worktree.worktree import Worktree, open_worktree
 
+MOST_JUDGED = 4096
+"""Changes whose class is kept in mind."""
+_JUDGED: dict[tuple[Change, tuple[str, ...]], ClassifiedChange] = {}
+
 
 class Reading(Struct, frozen=True):
     """What was read.
@@ -136,6 +140,20 @@ def _contents(change: Change, worktree: Worktree) -> tuple[bytes | None, bytes |
         return None, None  # a file that is no part of the package may be written to; else its copy tells
 
 
+def _classified(change: Change, worktree: Worktree, patterns: Sequence[str]) -> ClassifiedChange:
+    """A change names both its contents by their digests: in a watch most were judged at the save before."""
+    key = (change, tuple(patterns))
+    if (known := _JUDGED.get(key)) is not None:
+        return known
+    before, after = _contents(change, worktree)
+    judged = classify(change, before, after, not_built=patterns)
+    if needs_content(change.path):  # else it was not read to its end, so that it may be another by now
+        if len(_JUDGED) >= MOST_JUDGED:
+            _JUDGED.clear()
+        _JUDGED[key] = judged
+    return judged
+
+
 def _classify(
     snapshot: Snapshot, worktree: Worktree, patterns: Sequence[str]
 ) -> tuple[tuple[ClassifiedChange, ...], list[Problem]]:
@@ -146,21 +164,14 @@ def _classify(
     broken = {problem.path for problem in snapshot.problems}
     found, unstable = [], []
     for change in snapshot.changes:
-        before = after = None
-        if change.path not in broken:
-            try:
-                before, after = _contents(change, worktree)
-            except WorktreeChangedError as error:
-                unstable.append(
-                    Problem(
-                        "unstable-file",
-                        error.message,
-                        "let what writes it come to rest, then run the command again",
-                        change.path,
-                    )
-                )
-                continue
-        found.append(classify(change, before, after, not_built=patterns))
+        try:
+            if change.path in broken:
+                found.append(classify(change, None, None, not_built=patterns))
+            else:
+                found.append(_classified(change, worktree, patterns))
+        except WorktreeChangedError as error:
+            next_step = "let what writes it come to rest, then run the command again"
+            unstable.append(Problem("unstable-file", error.message, next_step, change.path))
     classified = classify_set(found, snapshot.tree.keys())
     if (ported := snapshot.repository.ported) is not None:
         classified = tuple(

@@ -206,7 +206,7 @@ def _judge_places(contact: Contact, plan: Plan, root: str) -> list[Problem]:
         return []
     gone = {f"{root}/{item.destination}" for item in plan.operations if item.after is None}
     names = [name for _, name in named]
-    found, _ = contact.session.read_back(contact.interpreter.path, contact.setting, names, [])
+    found, _ = contact.session.read_back(contact.interpreter.path, contact.setting, names, [], code=False)
     problems = []
     for (item, _), resolution in zip(named, found, strict=True):
         if item.before is not None:

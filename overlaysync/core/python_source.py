@@ -48,8 +48,12 @@ def judge_python(before: bytes | None, after: bytes | None) -> Judgement:
         after: the worktree's content; None for a removed file, all of whose definitions count as removed.
     """
     try:
-        plain = _is_plain(after, _compile(after)) and _is_plain(before, _compiled_if_it_can_be(before))
-        return (_judge_plain if plain else _judge_sides)(before, after)
+        new, old = _compile(after), _compiled_if_it_can_be(before)
+        if not (_is_plain(after, new) and _is_plain(before, old)):
+            return _judge_sides(before, after)
+        if old is not None and definitions.differ_in_names_or_values(old, new):
+            return Judgement(note=_note(before, after))
+        return _judge_plain(before, after)
     except PARSER_FAILURES as error:
         return Judgement((Finding("syntax-error", _syntax_message(error)),))
 

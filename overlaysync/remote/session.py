@@ -211,10 +211,14 @@ class AgentSession:
         modules: Sequence[str],
         files: Sequence[str],
         *,
+        code: bool = True,
         patience: float = PATIENCE_SECONDS,
     ) -> tuple[list[Resolution], list[tuple[str, str]]]:
-        """What a Python that starts now resolves ``modules`` to; which ``files`` it cannot read, and why."""
-        fields = {"interpreter": interpreter, "modules": modules, "files": files}
+        """What a Python that starts now resolves ``modules`` to; which ``files`` it cannot read, and why.
+
+        ``code``: whether what would run is compared with the source (``Resolution.runs_source``).
+        """
+        fields = {"interpreter": interpreter, "modules": modules, "files": files, "code": code}
         answer = self._ask(
             "read_back", patience + SHORT, **fields, patience=float(patience), **_workload(setting)
         )

@@ -67,7 +67,13 @@ class ManifestDamagedError(ValueError):
 
 def encode(manifest: Manifest) -> str:
     """The text of a manifest: the same for equal manifests, ASCII, with a newline at its end."""
-    values = msgspec.to_builtins(manifest)
+    try:
+        raw = msgspec.json.encode(manifest, order="sorted")
+    except UnicodeEncodeError:
+        raw = b""
+    if raw.isascii() and raw:
+        return msgspec.json.format(raw, indent=1).decode("ascii") + "\n"
+    values = msgspec.to_builtins(manifest)  # names that are not ASCII are escaped, which takes far longer
     return json.dumps(values, indent=1, sort_keys=True, allow_nan=False) + "\n"
 
 
