@@ -15,7 +15,7 @@ RECORD_LIMIT = 64 * 1024 * 1024
 
 
 class Record:
-    """``files``: by directory below the install root, name and hash as written.
+    """``files``: by directory below the install root, name and hash as written; without cached bytecode.
 
     ``outside``: paths that leave the install root (scripts, data files), as written.
     """
@@ -50,7 +50,7 @@ def read_record(tree: Tree, metadata: bytes) -> Record:
     record = Record(hashlib.sha256(content).hexdigest())
     try:
         for row in csv.reader(io.StringIO(to_text(content), newline="")):
-            if row and row[0]:
+            if row and row[0] and not (row[0].endswith(".pyc") and "/__pycache__/" in row[0]):
                 record.add(*row[:2])
     except csv.Error as error:
         raise Failure("root", "it is damaged: %s" % error, to_text(path))

@@ -20,6 +20,8 @@ from overlaysync.model.worktree import (
 from overlaysync.worktree.git import decode
 
 _GITLINK = "160000 "
+LISTINGS = 4
+"""Listings that are remembered: a watch is told the same ones at each save."""
 _TREE_ENTRY = re.compile(r"(\d+) [a-z]+ ([0-9a-f]+)\t([^\0]+)\0")
 
 
@@ -50,12 +52,17 @@ def records(output: bytes) -> list[str]:
     return decode(output).split("\0")[:-1]
 
 
+@lru_cache(maxsize=LISTINGS)
 def parse_tree(output: bytes) -> dict[RepoPath, TreeEntry]:
-    """Entries of ``git ls-tree -r -z`` by path, in tree order (a directory's files are together)."""
+    """Entries of ``git ls-tree -r -z`` by path, in tree order (a directory's files are together).
+
+    Whoever asks again is given the same: it must not be changed.
+    """
     found = _TREE_ENTRY.findall(decode(output))
     return {path: TreeEntry(_mode(mode), oid) for mode, oid, path in found}
 
 
+@lru_cache(maxsize=LISTINGS)
 def parse_index(output: bytes) -> Index:
     """Paths and flags of ``git ls-files -z -v --stage``: ``<tag> <mode> <id> <stage>TAB<path>``.
 
