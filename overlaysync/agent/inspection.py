@@ -11,12 +11,10 @@ import select
 import signal
 import subprocess
 import time
-
-from overlaysync.agent import inspector, template
+from importlib.util import find_spec
 
 TYPE_CHECKING = False  # typing itself takes too long to import
 if TYPE_CHECKING:
-    from types import ModuleType
     from typing import Any
 
     from overlaysync.agent.setting import Setting
@@ -28,7 +26,7 @@ COMPLAINT_LIMIT = 2000
 PIECE = 64 * 1024
 TURN = 0.05  # seconds between two looks at whether it has ended
 KEPT = 8
-SENT = (template, inspector)
+SENT = ("overlaysync.agent.template", "overlaysync.agent.inspector")
 
 STARTER = """
 import sys
@@ -222,8 +220,9 @@ class Inspection:
             self._unsent = b""  # it ended early; its standard error says why
 
 
-def _source(module: ModuleType) -> bytes:
-    source: bytes = module.__loader__.get_source(module.__name__).encode("utf-8")  # type: ignore[union-attr]
+def _source(module: str) -> bytes:
+    """The text of a module of the agent, which is not loaded here."""
+    source: bytes = find_spec(module).loader.get_source(module).encode("utf-8")  # type: ignore[union-attr]
     return source
 
 

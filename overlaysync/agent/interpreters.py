@@ -13,6 +13,7 @@ from overlaysync.agent.setting import Setting
 
 TYPE_CHECKING = False  # typing itself takes too long to import
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -27,10 +28,13 @@ def _distrusted(path: bytes, setting: Setting) -> str | None:
     return None
 
 
-def survey(request: Request, host: int, inspections: Inspections) -> list[dict[str, Any]]:
+def survey(
+    request: Request, host: int, inspections: Inspections, meanwhile: Callable[[], object]
+) -> list[dict[str, Any]]:
     """All Pythons that answer, each with the distribution copies that it sees.
 
     ``host``: the handle that requests come in by; nothing is waited for once there is something to read.
+    ``meanwhile``: what is to be done while they start.
     """
     setting = Setting(request)
     explicit = request.optional_path("interpreter")
@@ -42,6 +46,7 @@ def survey(request: Request, host: int, inspections: Inspections) -> list[dict[s
     for path in paths:
         reason = None if explicit else _distrusted(path, setting)
         asked.append((path, reason, None if reason else inspections.begin(path, setting, question)))
+    meanwhile()
     rows = []
     for path, reason, inspection in asked:
         answer, error = inspections.finish(inspection, patience) if inspection else (None, reason)

@@ -22,7 +22,7 @@ STOPPING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 def answer(session: Session, request: Request) -> bytes:
     """The reply to one request, as a frame; whatever goes wrong is part of it."""
     try:
-        handler = session.requests.get(request.name) if isinstance(request.name, str) else None
+        handler = session.handler(request.name)
         if handler is None:
             raise Failure("usage", "unknown request %.100r" % (request.name,))
         return frames.encode({"id": request.id, "ok": handler(request)})

@@ -1,0 +1,213 @@
+"""The install root that one conversation has open: its lock, its inventory, a transaction in it.
+
+It is loaded while the first interpreter of the target starts.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from overlaysync.agent import bytecode, inventory, settle
+from overlaysync.agent.area import Area
+from overlaysync.agent.failure import Failure, reason
+from overlaysync.agent.frames import to_text
+from overlaysync.agent.look import look
+from overlaysync.agent.request import Request
+from overlaysync.agent.transaction import Staging, Transaction
+from overlaysync.agent.tree import Tree
+
+TYPE_CHECKING = False  # typing itself takes too long to import
+if TYPE_CHECKING:
+    from typing import Any
+
+    Answer = dict[str, Any]
+
+OBJECT_FORMATS = ("sha1", "sha256")
+
+
+class InstallRoot:
+    """One method per request. They raise as those of ``Session`` do."""
+
+    def __init__(self) -> None:
+        self.area: Area | None = None
+        self.transaction: Transaction | None = None
+        self.staging: Staging | None = None
+        self.failure: Failure | None = None  # the first trouble while pieces came in; told by ``apply``
+
+    def close(self) -> None:
+        """Rolls back what was not recorded and lets go of everything."""
+        try:
+            if self.transaction is not None:
+                self._end_transaction()
+        finally:
+            self.transaction = None  # what is not settled, the next contact settles
+            if self.area is not None:
+                self.area.tree.close()
+                self.area = None
+
+    # -- reading ---------------------------------------------------------------------------------------
+
+    def open(self, request: Request) -> Answer:
+        """Opens the install root under the lock, settles what was interrupted, takes the inventory."""
+        self.close()
+        metadata = request.path("metadata")
+        tree = Tree(os.path.realpath(request.path("root")))
+        try:
+            area = Area(tree, request.text("distribution"))
+            area.lock()
+            recovered = settle.recover(area)
+            answer = inventory.take(tree, metadata, request.paths("packages"), request.mapping("known"))
+            status = tree.status(area.manifest)
+            answer.update(
+                root=to_text(tree.root),
+                metadata=to_text(metadata),
+                manifest=area.read(area.manifest)[0],
+                # by the target's clock, which its processes go by too
+                recorded_at=None if status is None else status.st_mtime,
+                recovered=recovered,
+            )
+        except BaseException:
+            tree.close()
+            raise
+        self.area = area
+        return answer
+
+    def release(self, _request: Request) -> Answer:
+        """Lets go of the install root, and of its lock."""
+        self.close()
+        return {}
+
+    @staticmethod
+    def glance(request: Request) -> Answer:
+        """The overlay's record and some files, without the lock: somebody else may be at work there."""
+        object_format = _object_format(request)
+        tree = Tree(os.path.realpath(request.path("root")))
+        try:
+            area = Area(tree, request.text("distribution"))
+            files = [look(tree, path, object_format) for path in request.paths("paths")]
+            return {"manifest": area.read(area.manifest)[0], "files": files}
+        finally:
+            tree.close()
+
+    def look(self, request: Request) -> Answer:
+        tree, object_format = self._opened().tree, _object_format(request)
+        tree.refresh()
+        suffixes, writable = request.paths("suffixes"), request.flag("writable")
+        return {
+            "began": time.time_ns(),
+            "files": [look(tree, path, object_format, suffixes, writable) for path in request.paths("paths")],
+        }
+
+    # -- writing ---------------------------------------------------------------------------------------
+
+    def begin(self, request: Request) -> Answer:
+        area = self._opened()
+        if self.transaction is not None:
+            raise Failure("usage", "there is a transaction already")
+        area.tree.refresh()
+        self.failure = None
+        journal = {"id": request.text("identity"), "operations": request.rows("operations")}
+        try:
+            self.transaction = Transaction(area, journal, request.paths("removable"))
+        except ValueError as error:
+            raise Failure("usage", "the transaction is not to be carried out: %s" % error)
+        try:
+            self.transaction.begin()
+        except OSError as error:
+            raise Failure("stage", "no transaction can be begun in the install root: %s" % reason(error))
+        return {}
+
+    def piece(self, request: Request, body: bytes) -> None:
+        """A piece of one operation's new content; trouble is answered by ``apply``."""
+        if self.failure is not None:
+            return
+        path = None
+        try:
+            number, last = request.number("number"), request.flag("last")
+            transaction = self._under_way()
+            if not 0 <= number < len(transaction.steps):
+                raise Failure("usage", "there is no operation %d" % number)
+            step = transaction.steps[number]
+            path = to_text(step.path)
+            if self.staging is None:
+                self.staging = Staging(transaction, step)
+            if self.staging.step is not step:
+                raise Failure("usage", "its content came in the middle of another's", path)
+            self.staging.write(body)
+            if last:
+                staging, self.staging = self.staging, None
+                staging.finish()
+        except Failure as failure:
+            self.failure = failure
+        except OSError as error:
+            self.failure = Failure("stage", reason(error), path)
+
+    def apply(self, request: Request) -> Answer:
+        transaction = self._under_way()
+        if self.failure is not None:
+            raise self.failure
+        prefixes, search_path = request.paths("pycache_prefixes"), request.paths("search_path")
+        transaction.tree.refresh()
+        try:
+            transaction.apply()
+            self._drop_prefixed(transaction, prefixes, search_path)
+        except OSError as error:
+            raise Failure("apply", reason(error))
+        transaction.applied = True
+        return {"dropped": transaction.dropped, "made": [to_text(path) for path in transaction.made]}
+
+    @staticmethod
+    def _drop_prefixed(transaction: Transaction, prefixes: list[bytes], search_path: list[bytes]) -> None:
+        root = transaction.tree.root
+        spellings = {root, *(entry for entry in search_path if entry and os.path.realpath(entry) == root)}
+        paths = [step.path for step in transaction.steps]
+        for prefix in prefixes:
+            for path, removed in bytecode.drop_prefixed(prefix, sorted(spellings), paths).items():
+                rows = {to_text(item): validation for item, validation in removed.items()}
+                transaction.dropped.setdefault(to_text(path), {}).update(rows)
+
+    def record(self, request: Request) -> Answer:
+        transaction = self._under_way()
+        if not transaction.applied:
+            raise Failure("usage", "only an applied transaction can be recorded")
+        manifest = request.optional_text("manifest")
+        transaction.tree.refresh()
+        try:
+            settle.record(transaction, manifest)
+        except Failure:
+            self.transaction = None  # it was settled, or the next contact does it
+            raise
+        self.transaction = None
+        return {}
+
+    def roll_back(self, _request: Request) -> Answer:
+        if self.area is not None:
+            self.area.tree.refresh()
+            self._end_transaction()
+        return {}
+
+    def _end_transaction(self) -> None:
+        """By what lies on the disk, not by what this process believes to have done."""
+        if self.staging is not None:
+            self.staging.close()
+            self.staging = None
+        settle.settle(self._opened())
+        self.transaction = None
+
+    def _opened(self) -> Area:
+        if self.area is None:
+            raise Failure("usage", "no install root is open")
+        return self.area
+
+    def _under_way(self) -> Transaction:
+        if self.transaction is None:
+            raise Failure("usage", "no transaction is under way")
+        return self.transaction
+
+
+def _object_format(request: Request) -> str:
+    name = request.text("object_format")
+    if name not in OBJECT_FORMATS:
+        raise Failure("usage", "git has no object format %.100r" % name)
+    return name
