@@ -33,6 +33,7 @@ class InstallRoot:
         self.area: Area | None = None
         self.transaction: Transaction | None = None
         self.staging: Staging | None = None
+        self._ahead: tuple[Request, Answer] | None = None
         self.failure: Failure | None = None  # the first trouble while pieces came in; told by ``apply``
 
     def close(self) -> None:
@@ -48,8 +49,21 @@ class InstallRoot:
 
     # -- reading ---------------------------------------------------------------------------------------
 
+    def open_ahead(self, request: Request) -> None:
+        """Opens what will most likely be asked for next; trouble is found, and told, when it is."""
+        try:
+            self._ahead = (request, self._open(request))
+        except (Failure, OSError):
+            self._ahead = None
+
     def open(self, request: Request) -> Answer:
         """Opens the install root under the lock, settles what was interrupted, takes the inventory."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and self.area is not None and ahead[0].asks_the_same(request):
+            return ahead[1]
+        return self._open(request)
+
+    def _open(self, request: Request) -> Answer:
         self.close()
         metadata = request.path("metadata")
         tree = Tree(os.path.realpath(request.path("root")))

@@ -47,6 +47,16 @@ class Request:
     def rows(self, name: str) -> list[Any]:
         return self._value(name, list)
 
+    def part(self, name: str) -> Request | None:
+        """Another request that is part of this one."""
+        return None if self._fields.get(name) is None else Request(self.mapping(name))
+
+    def asks_the_same(self, other: Request) -> bool:
+        return self._asked() == other._asked()
+
+    def _asked(self) -> dict[str, Any]:
+        return {name: value for name, value in self._fields.items() if name not in ("do", "id")}
+
     def mapping(self, name: str) -> dict[str, Any]:
         return self._value(name, dict)
 

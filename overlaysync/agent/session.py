@@ -69,7 +69,14 @@ class Session:
     # -- requests --------------------------------------------------------------------------------------
 
     def interpreters(self, request: Request) -> Answer:
-        return {"interpreters": interpreters.survey(request, self._host, self._inspections, self._root)}
+        ahead = request.part("ahead")
+
+        def meanwhile() -> None:
+            root = self._root()
+            if ahead is not None:
+                root.open_ahead(ahead)
+
+        return {"interpreters": interpreters.survey(request, self._host, self._inspections, meanwhile)}
 
     def processes(self, request: Request) -> Answer:
         return {"processes": processes.survey(request)}

@@ -8,8 +8,8 @@ import time
 from msgspec import structs
 
 from overlaysync.app.calling import Call, Link
-from overlaysync.app.installed_cache import InstalledCache
 from overlaysync.app.options import Stage
+from overlaysync.app.remembered import Place, installed_cache, remember, remembered
 from overlaysync.core.modules import choose
 from overlaysync.errors import LockedError, TargetError
 from overlaysync.model.target import (
@@ -17,11 +17,8 @@ from overlaysync.model.target import (
     Distribution,
     Interpreter,
     Inventory,
-    Setting,
-    TargetIdentity,
 )
-from overlaysync.remote.session import AgentSession
-from overlaysync.state.directories import cache_directory
+from overlaysync.remote.session import Opening, opening
 
 LOCK_SECONDS = 3.0
 
@@ -39,16 +36,12 @@ class Contact(Link, frozen=True):
         """
         distribution, deadline = self.distribution, time.monotonic() + LOCK_SECONDS
         root = distribution.place or distribution.root
-        known = InstalledCache(cache_directory(), self.identity, root, object_format)
+        packages = tuple(sorted(distribution.mapped)) if distribution.place is not None else ()
+        known = installed_cache(self, root, object_format)
         while True:
             try:
                 inventory = self.session.open(
-                    root,
-                    distribution.metadata,
-                    self.name,
-                    object_format,
-                    known,
-                    packages=sorted(distribution.mapped) if distribution.place is not None else (),
+                    root, distribution.metadata, self.name, object_format, known, packages=packages
                 )
             except LockedError:
                 if time.monotonic() > deadline:
@@ -56,6 +49,7 @@ class Contact(Link, frozen=True):
                 time.sleep(0.2)
             else:
                 known.save()
+                remember(self, Place(root, distribution.metadata, packages, object_format))
                 return inventory
 
     def own_processes(self) -> tuple[int, ...]:
@@ -68,12 +62,19 @@ def contact(call: Call, stage: Stage) -> Contact:
     stage("contacting the target")
     opened = call.link()
     stage("finding the interpreter")
-    return find(opened)
+    place = remembered(opened)
+    if place is None:
+        return find(opened)
+    known = installed_cache(opened, place.root, place.object_format)
+    return find(opened, opening(place.root, place.metadata, opened.name, known, place.packages))
 
 
-def find(link: Link) -> Contact:
-    """The interpreter and the distribution, as they are now. Raises TargetError, AgentLostError."""
-    found = _interpreter(link.session, link.name, link.setting, link.named_interpreter, link.identity)
+def find(link: Link, ahead: Opening | None = None) -> Contact:
+    """The interpreter and the distribution, as they are now. Raises TargetError, AgentLostError.
+
+    ``ahead``: what the target opens meanwhile (see ``AgentSession.interpreters``).
+    """
+    found = _interpreter(link, ahead)
     return Contact(**structs.asdict(link), interpreter=found, distribution=_distribution(found))
 
 
@@ -95,17 +96,17 @@ def _copies(interpreter: Interpreter) -> str:
     )
 
 
-def _interpreter(
-    session: AgentSession, name: str, setting: Setting, explicit: str | None, identity: TargetIdentity
-) -> Interpreter:
+def _interpreter(link: Link, ahead: Opening | None) -> Interpreter:
     """The one interpreter that holds the distribution; the list of all asked where it is not one."""
+    session, name, setting, identity = link.session, link.name, link.setting, link.identity
+    explicit = link.named_interpreter
     if identity.kind == "local" and explicit is None:
         explicit = session.hello.executable
     hints = [part for part in setting.command[:1] if part.startswith("/")]
     if explicit is None:
         running = session.processes(None, ()) or []
         hints += [process.launched_as for process in running if process.launched_as is not None]
-    asked = session.interpreters(name, setting, interpreter=explicit, hints=hints)
+    asked = session.interpreters(name, setting, interpreter=explicit, hints=hints, ahead=ahead)
     if any(item.error and "in time" not in item.error for item in asked):  # it may have ended by chance
         asked = session.interpreters(name, setting, interpreter=explicit, hints=hints)
     holders = choose(asked)

@@ -55,6 +55,8 @@ NEXT_STEPS: Mapping[str, str] = {
     "stage": "remove the cause in the target, then run the command again",
     "apply": "let what writes there come to rest, then run the command again",
 }
+Opening = dict[str, Any]
+"""What is opened, as the agent is asked for it."""
 NOT_OURS = "look at what answers there in place of its Python, or re-create the target: overlaysync doctor"
 ANOTHER_TRY = "run the command again; if it fails the same way, look at the target: overlaysync doctor"
 
@@ -93,12 +95,14 @@ class AgentSession:
         interpreter: str | None,
         hints: Sequence[str],
         patience: float = PATIENCE_SECONDS,
+        ahead: Opening | None = None,
     ) -> list[Interpreter]:
         """Every Python of the target (or just ``interpreter``), with the copies of the project it sees.
 
-        ``patience``: seconds that all of them together have to answer.
+        ``patience``: seconds that all of them together have to answer. ``ahead``: what will most likely be
+        opened next; the target does so while they start, and trouble with it is told when it is asked for.
         """
-        fields = {"distribution": distribution, "interpreter": interpreter, "hints": hints}
+        fields = {"distribution": distribution, "interpreter": interpreter, "hints": hints, "ahead": ahead}
         answer = self._ask(
             "interpreters", patience + SHORT, **fields, patience=float(patience), **_workload(setting)
         )
@@ -136,16 +140,8 @@ class AgentSession:
 
         Raises LockedError, OverlayDamagedError, TargetError.
         """
-        told = known.fingerprints() if known is not None else {}
-        answer = self._ask(
-            "open",
-            LONG,
-            root=root,
-            metadata=metadata,
-            distribution=distribution,
-            packages=packages,
-            known=told,
-        )
+        fields = opening(root, metadata, distribution, known, packages)
+        answer, told = self._ask("open", LONG, **fields), fields["known"]
         listing: list[InstalledDirectory] = _typed(answer.pop("directories", None), list[InstalledDirectory])
         if any(item.files is None and told.get(item.path) != item.fingerprint for item in listing):
             raise errors.AgentLostError("the target's answer is about other files", NOT_OURS)
@@ -370,6 +366,19 @@ def _explain(transport: Transport, channel: Channel) -> errors.OverlaysyncError:
         "name a newer Python of the target with --interpreter PATH",
         code=TOO_OLD,
     )
+
+
+def opening(
+    root: str, metadata: str, distribution: str, known: KnownFiles | None, packages: Sequence[str]
+) -> Opening:
+    """See ``AgentSession.open``."""
+    return {
+        "root": root,
+        "metadata": metadata,
+        "distribution": distribution,
+        "packages": list(packages),
+        "known": known.fingerprints() if known is not None else {},
+    }
 
 
 def _typed(value: object, kind: Any) -> Any:
