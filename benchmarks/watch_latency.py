@@ -16,7 +16,7 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
-from overlaysync.remote.session import connect
+from overlaysync.remote.connecting import connect
 from overlaysync.targets.docker import DockerTransport
 from overlaysync.watching.files import FileEvents
 from tests.e2e.scenario import Scenario, Stage

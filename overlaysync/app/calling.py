@@ -22,7 +22,8 @@ from overlaysync.errors import TargetError, UsageError
 from overlaysync.model.ahead import Ahead
 from overlaysync.model.seams import Process, Transport
 from overlaysync.model.target import Setting, TargetIdentity
-from overlaysync.remote.session import AgentSession, connect
+from overlaysync.remote.connecting import connect
+from overlaysync.remote.session import AgentSession
 from overlaysync.targets.discovery import candidates
 from overlaysync.targets.specification import open_target
 

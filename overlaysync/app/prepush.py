@@ -23,7 +23,7 @@ from overlaysync.model.problem import Problem
 from overlaysync.model.result import Result
 from overlaysync.model.target import UNKNOWN, FileKind
 from overlaysync.model.worktree import ObjectId, RepoPath, TreeEntry
-from overlaysync.remote.session import connect
+from overlaysync.remote.connecting import connect
 from overlaysync.state.directories import cache_directory
 from overlaysync.state.manifests import DamagedFile
 from overlaysync.targets.specification import open_target

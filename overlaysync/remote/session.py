@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-import msgspec
 from msgspec import structs
 
 from overlaysync import errors
 from overlaysync.agent import frames
 from overlaysync.model.plan import Operation
-from overlaysync.model.seams import KnownFiles, Process, Transport
+from overlaysync.model.seams import KnownFiles
 from overlaysync.model.target import (
     Applied,
     FileKind,
@@ -27,38 +26,14 @@ from overlaysync.model.target import (
     RunningProcess,
     Setting,
 )
-from overlaysync.remote.bootstrap import OLD_PYTHON, arguments, bundle
+from overlaysync.remote.answers import NOT_OURS, failure_of, files_of, typed
 from overlaysync.remote.channel import AGAIN, Channel
 
-GREETING_SECONDS = 60.0
-IDLE_SECONDS = 900.0
 PATIENCE_SECONDS = 120.0  # for an interpreter; start-up hooks of large installations can take many
-TOO_OLD = "python-too-old"
-TOLD = 4000  # characters of what the target says is wrong
 SHORT, LONG = 180.0, 900.0  # seconds; the long one for what grows with the size of the distribution
 
-FAILURES: Mapping[str, type[errors.OverlaysyncError]] = {
-    "locked": errors.LockedError,
-    "damaged": errors.OverlayDamagedError,
-    "root": errors.TargetError,
-    "interpreter": errors.TargetError,
-    "system": errors.TargetError,
-    "stage": errors.ApplyError,
-    "apply": errors.ApplyError,
-    "unfinished": errors.UnfinishedError,
-}
-NEXT_STEPS: Mapping[str, str] = {
-    "locked": "wait for the other run to end, then run the command again",
-    "damaged": "look at the file; if it is of no use, re-create the target from its image",
-    "unfinished": "take the cause away (a disk that is full or read-only, a file that was changed or made "
-    "immutable meanwhile, or is a mount now), then run any command: the next contact continues",
-    "stage": "remove the cause in the target, then run the command again",
-    "apply": "let what writes there come to rest, then run the command again",
-}
 Opening = dict[str, Any]
 """What is opened, as the agent is asked for it."""
-NOT_OURS = "look at what answers there in place of its Python, or re-create the target: overlaysync doctor"
-ANOTHER_TRY = "run the command again; if it fails the same way, look at the target: overlaysync doctor"
 
 
 class AgentSession:
@@ -106,7 +81,7 @@ class AgentSession:
         answer = self._ask(
             "interpreters", patience + SHORT, **fields, patience=float(patience), **_workload(setting)
         )
-        found: list[Interpreter] = _typed(answer.get("interpreters"), list[Interpreter])
+        found: list[Interpreter] = typed(answer.get("interpreters"), list[Interpreter])
         return found
 
     def processes(self, root: str | None, ignore_pids: Sequence[int]) -> list[RunningProcess] | None:
@@ -115,12 +90,12 @@ class AgentSession:
         With ``root`` (absolute), also what has a file below it mapped.
         """
         answer = self._ask("processes", SHORT, root=root, ignore_pids=ignore_pids)
-        found: list[RunningProcess] | None = _typed(answer.get("processes"), list[RunningProcess] | None)
+        found: list[RunningProcess] | None = typed(answer.get("processes"), list[RunningProcess] | None)
         return found
 
     def read(self, path: str) -> str | None:
         """The text of a small file in the target, or None."""
-        text: str | None = _typed(self._ask("read", SHORT, path=path).get("text"), str | None)
+        text: str | None = typed(self._ask("read", SHORT, path=path).get("text"), str | None)
         return text
 
     def open(
@@ -142,10 +117,10 @@ class AgentSession:
         """
         fields = opening(root, metadata, distribution, known, packages)
         answer, told = self._ask("open", LONG, **fields), fields["known"]
-        listing: list[InstalledDirectory] = _typed(answer.pop("directories", None), list[InstalledDirectory])
+        listing: list[InstalledDirectory] = typed(answer.pop("directories", None), list[InstalledDirectory])
         if any(item.files is None and told.get(item.path) != item.fingerprint for item in listing):
             raise errors.AgentLostError("the target's answer is about other files", NOT_OURS)
-        inventory: Inventory = _typed({**answer, "files": ()}, Inventory)
+        inventory: Inventory = typed({**answer, "files": ()}, Inventory)
         if known is None:
             files = [file for item in listing for file in item.files or ()]
         else:
@@ -162,7 +137,7 @@ class AgentSession:
             return list(files)
         fields = {"paths": new, "object_format": object_format, "suffixes": [], "writable": False}
         answer = self._ask("look", LONG, **fields)
-        hashed, began = _files(answer, new), _typed(answer.get("began"), int)
+        hashed, began = files_of(answer, new), typed(answer.get("began"), int)
         if known is not None:
             known.remember(hashed.values(), began)
         return [
@@ -183,8 +158,8 @@ class AgentSession:
         answer = self._ask(
             "glance", SHORT, root=root, distribution=distribution, paths=paths, object_format=object_format
         )
-        manifest: str | None = _typed(answer.get("manifest"), str | None)
-        return manifest, _files(answer, paths)
+        manifest: str | None = typed(answer.get("manifest"), str | None)
+        return manifest, files_of(answer, paths)
 
     def look(
         self,
@@ -198,7 +173,7 @@ class AgentSession:
         answer = self._ask(
             "look", LONG, paths=paths, object_format=object_format, suffixes=suffixes, writable=writable
         )
-        return _files(answer, paths)
+        return files_of(answer, paths)
 
     def read_back(
         self,
@@ -218,8 +193,8 @@ class AgentSession:
         answer = self._ask(
             "read_back", patience + SHORT, **fields, patience=float(patience), **_workload(setting)
         )
-        resolutions: list[Resolution] = _typed(answer.get("modules"), list[Resolution])
-        unreadable: list[tuple[str, str]] = _typed(answer.get("unreadable"), list[tuple[str, str]])
+        resolutions: list[Resolution] = typed(answer.get("modules"), list[Resolution])
+        unreadable: list[tuple[str, str]] = typed(answer.get("unreadable"), list[tuple[str, str]])
         if [row.module for row in resolutions] != list(modules) or not {*dict(unreadable)} <= {*files}:
             raise errors.AgentLostError("the target's answer is about other modules", NOT_OURS)
         return resolutions, unreadable
@@ -268,7 +243,7 @@ class AgentSession:
         ``search_path``: of the interpreter; below a prefix, the install root is spelled as it is there.
         """
         answer = self._ask("apply", LONG, pycache_prefixes=pycache_prefixes, search_path=search_path)
-        applied: Applied = _typed(answer, Applied)
+        applied: Applied = typed(answer, Applied)
         return applied
 
     def record(self, manifest: str | None) -> None:
@@ -309,63 +284,9 @@ class AgentSession:
         if reply.get("id") != self._requests:
             raise errors.AgentLostError("the target's answer is to another request", NOT_OURS)
         if "error" in reply:
-            raise _failure(reply["error"])
-        answer: dict[str, Any] = _typed(reply.get("ok"), dict[str, Any])
+            raise failure_of(reply["error"])
+        answer: dict[str, Any] = typed(reply.get("ok"), dict[str, Any])
         return answer
-
-
-def connect(
-    transport: Transport,
-    *,
-    idle_limit: float = IDLE_SECONDS,
-    started: Callable[[Process], None] = lambda _: None,
-) -> AgentSession:
-    """Starts the agent with the first Python of the target that answers. Raises TargetError.
-
-    ``idle_limit``: seconds without a request after which the agent rolls back and ends by itself. ``started``
-    is told of each process that a greeting is waited for from.
-    """
-    found: list[errors.OverlaysyncError] = []
-    for program in transport.interpreters():
-        channel = Channel(transport.start([program, *arguments(idle_limit)]))
-        try:
-            started(channel.process)
-            channel.send(bundle(), GREETING_SECONDS)
-            return AgentSession(channel, _greeting(channel))
-        except (errors.AgentLostError, frames.FrameError) as error:
-            trouble = _explain(transport, channel)
-            if not isinstance(trouble, errors.NoInterpreterError):
-                raise trouble from error
-            found.append(trouble)
-        except BaseException:
-            channel.close()
-            raise
-    too_old = [error for error in found if error.code == TOO_OLD]
-    raise (too_old or found or [errors.TargetError("the target names no Python to start")])[0]
-
-
-def _greeting(channel: Channel) -> Hello:
-    frame = channel.receive(GREETING_SECONDS)
-    if frame is None:
-        raise errors.AgentLostError("the agent did not start")
-    hello: Hello = _typed(frame[0], Hello)
-    if hello.protocol != frames.PROTOCOL:
-        raise errors.AgentLostError(f"the agent speaks protocol {hello.protocol}, not {frames.PROTOCOL}")
-    return hello
-
-
-def _explain(transport: Transport, channel: Channel) -> errors.OverlaysyncError:
-    """Why no greeting came; ends the channel. Engines tell it on either stream."""
-    exit_code = channel.close()
-    said = channel.said.decode("utf-8", "replace")
-    if not said.startswith(OLD_PYTHON):
-        return transport.explain(exit_code, "\n".join(filter(None, (said.strip(), channel.complaint))))
-    version, _, path = said[len(OLD_PYTHON) :].strip().partition(" ")
-    return errors.NoInterpreterError(
-        f"{path} is Python {version}; the agent needs 3.8 or newer",
-        "name a newer Python of the target with --interpreter PATH",
-        code=TOO_OLD,
-    )
 
 
 def opening(
@@ -381,33 +302,9 @@ def opening(
     }
 
 
-def _typed(value: object, kind: Any) -> Any:
-    """What the target said, checked against a type. Raises AgentLostError."""
-    try:
-        return msgspec.convert(value, kind)
-    except (msgspec.ValidationError, UnicodeError) as error:  # the latter for a lone surrogate in an enum
-        message = f"the target's answer is malformed: {str(error)[:TOLD]}"
-        raise errors.AgentLostError(message, NOT_OURS) from error
-
-
-def _files(answer: dict[str, Any], paths: Sequence[InstalledPath]) -> dict[InstalledPath, InstalledFile]:
-    """The files of an answer, which must be those that were asked for."""
-    files: list[InstalledFile] = _typed(answer.get("files"), list[InstalledFile])
-    if [file.path for file in files] != list(paths):
-        raise errors.AgentLostError("the target's answer is about other files", NOT_OURS)
-    return {file.path: file for file in files}
-
-
 def _workload(setting: Setting) -> dict[str, Any]:
     return {
         "user": setting.user,
         "environment": setting.environment,
         "working_directory": setting.working_directory,
     }
-
-
-def _failure(report: object) -> errors.OverlaysyncError:
-    row: dict[str, str | None] = _typed(report, dict[str, str | None])
-    kind, message, path = row.get("kind") or "bug", row.get("message") or "", row.get("path")
-    text = (f"{path}: {message}" if path else message)[:TOLD]
-    return FAILURES.get(kind, errors.AgentBugError)(text, NEXT_STEPS.get(kind, ANOTHER_TRY))

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from overlaysync.remote.session import AgentSession, connect
+from overlaysync.remote.connecting import connect
+from overlaysync.remote.session import AgentSession
 from overlaysync.targets.local import LocalTransport
 from tests.agent.vocabulary import Site
 from tests.parts.interpreters import installed_interpreters, running_interpreter

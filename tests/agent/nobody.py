@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from overlaysync.remote.session import AgentSession, connect
+from overlaysync.remote.connecting import connect
+from overlaysync.remote.session import AgentSession
 from overlaysync.targets.local import LocalTransport
 from overlaysync.targets.pipes import ChildProcess
 

@@ -15,7 +15,8 @@ import pytest
 from overlaysync.agent import frames
 from overlaysync.errors import AgentBugError, AgentLostError, ApplyError, LockedError
 from overlaysync.remote.channel import Channel
-from overlaysync.remote.session import AgentSession, connect
+from overlaysync.remote.connecting import connect
+from overlaysync.remote.session import AgentSession
 from overlaysync.targets.local import LocalTransport
 from tests.agent.conftest import Start
 from tests.agent.vocabulary import Edit, Entry, Site, is_running

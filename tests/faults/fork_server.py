@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from overlaysync.remote.bootstrap import PROGRAM, arguments, bundle
-from overlaysync.remote.session import AgentSession, connect
+from overlaysync.remote.connecting import connect
+from overlaysync.remote.session import AgentSession
 from overlaysync.targets.local import LocalTransport
 from tests.agent.vocabulary import is_running
 

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from overlaysync import errors
 from overlaysync.model.target import InstalledPath, Interpreter, Inventory, RunningProcess, Setting
-from overlaysync.remote.session import AgentSession, _typed, connect
+from overlaysync.remote.answers import typed
+from overlaysync.remote.connecting import connect
+from overlaysync.remote.session import AgentSession
 from tests.remote.programs import GREET, ProgramTransport
 
 Answering = Callable[[str], AgentSession]
@@ -175,7 +177,7 @@ def near(kind: Any) -> st.SearchStrategy[dict[str, Any]]:
 def test_any_json_is_the_type_or_an_error(case: tuple[type[object], dict[str, Any]]) -> None:
     kind, value = case
     try:
-        assert isinstance(_typed(value, kind), kind)
+        assert isinstance(typed(value, kind), kind)
     except errors.AgentLostError as error:
         assert "malformed" in error.message
 
@@ -184,6 +186,6 @@ def test_any_json_is_the_type_or_an_error(case: tuple[type[object], dict[str, An
 def test_numbers_beyond_measure(number: float) -> None:
     for kind in (int, float):
         try:
-            _typed(number, kind)
+            typed(number, kind)
         except errors.AgentLostError as error:
             assert "malformed" in error.message

@@ -13,7 +13,7 @@ import pytest
 from overlaysync.agent import frames
 from overlaysync.errors import NoInterpreterError, TargetError
 from overlaysync.remote.bootstrap import arguments, bundle
-from overlaysync.remote.session import connect
+from overlaysync.remote.connecting import connect
 from overlaysync.targets.local import LocalTransport
 from tests.agent.conftest import old_interpreter, supported
 from tests.agent.vocabulary import is_running

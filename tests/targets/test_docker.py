@@ -11,7 +11,8 @@ import pytest
 
 from overlaysync.errors import AgentLostError, LockedError, NoInterpreterError, OverlaysyncError, TargetError
 from overlaysync.model.target import FileKind, InstalledPath
-from overlaysync.remote.session import AgentSession, connect
+from overlaysync.remote.connecting import connect
+from overlaysync.remote.session import AgentSession
 from overlaysync.targets.docker import DockerTransport
 from tests.agent.vocabulary import FILES, METADATA, NAME, Site
 from tests.parts.containers import SESSION_LABEL, Container, ContainerFactory

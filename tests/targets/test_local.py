@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from overlaysync.errors import NoInterpreterError, TargetError
-from overlaysync.remote.session import connect
+from overlaysync.remote.connecting import connect
 from overlaysync.targets.local import LocalTransport
 from tests.parts.environments import make_environment
 
