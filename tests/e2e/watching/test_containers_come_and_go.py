@@ -7,9 +7,11 @@ import time
 
 import pytest
 
+from overlaysync.agent.template import RACY
 from tests.e2e.processes import pid_of
 from tests.e2e.scenario import LocalScenario, Scenario, Stage
 from tests.e2e.watcher import watching
+from tests.parts.containers import Container
 
 pytestmark = pytest.mark.container
 
@@ -95,6 +97,38 @@ def test_a_workload_is_waited_for(scenario: Scenario) -> None:
         container.exec("kill", pid_of(container, "sample_pkg.ops"), check=True)
         watcher.until("applied")
         assert scenario.answer() == "generation 3: 1.0"
+
+
+def processes(container: Container) -> list[bytes]:
+    """Those in a container, by pid and command line."""
+    return container.engine.run("top", container.name, "-eo", "pid,args").stdout.splitlines()
+
+
+def has_started_anything(container: Container, since: float) -> bool:
+    """Whether the engine was asked to start a process in a container since that time."""
+    period = ("--since", str(since), "--until", str(time.time()))
+    events = container.engine.run("events", *period, "--filter", f"container={container.name}")
+    return b" exec_create" in events.stdout
+
+
+def test_no_process_is_started_for_a_save(scenario: Scenario) -> None:
+    """Neither the agent nor the interpreter that proves what is imported; the engine is not asked either."""
+    container, began = scenario.container, time.time()
+    with watching(scenario) as watcher:
+        watcher.until("unchanged")
+        scenario.edit_generation(2)
+        watcher.until("applied")
+        time.sleep(RACY + 1.0)  # what a start of Python reads has to be old, to be known to be the same
+        scenario.edit_generation(3)
+        watcher.until("applied")
+        before, since = processes(container), time.time()
+        for generation in (4, 5):
+            scenario.edit_generation(generation)
+            watcher.until("applied")
+            assert processes(container) == before
+        assert not has_started_anything(container, since)
+        assert has_started_anything(container, began)
+    assert scenario.answer() == "generation 5: 1.0"
 
 
 def test_an_agent_that_is_killed_is_started_again(local: LocalScenario) -> None:
