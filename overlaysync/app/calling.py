@@ -12,6 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from overlaysync.app.early import remember
 from overlaysync.app.options import Options
 from overlaysync.config.configuration import PackageConfiguration
 from overlaysync.config.loading import load
@@ -24,6 +25,7 @@ from overlaysync.model.seams import Process, Transport
 from overlaysync.model.target import Setting, TargetIdentity
 from overlaysync.remote.connecting import connect
 from overlaysync.remote.session import AgentSession
+from overlaysync.targets.begun import Begun
 from overlaysync.targets.discovery import candidates
 from overlaysync.targets.specification import open_target
 
@@ -48,10 +50,14 @@ class Link(Struct, frozen=True):
 
 
 class Call:
-    """A conversation that begins while the caller does something else. A context manager."""
+    """A conversation that begins while the caller does something else. A context manager.
 
-    def __init__(self, options: Options) -> None:
+    ``begun``: a process in the target that was begun before; it is taken over, or ended.
+    """
+
+    def __init__(self, options: Options, begun: Begun | None = None) -> None:
         self.options = options
+        self._begun = begun or Begun()
         self._opened = ExitStack()
         self._turn = threading.Lock()
         self._given_up = False
@@ -64,7 +70,7 @@ class Call:
 
     def _begin(self) -> Link:
         with ExitStack() as opened:
-            begun = opened.enter_context(link(self.options, self._started))
+            begun = opened.enter_context(link(self.options, self._started, self._begun))
             with self._turn:
                 self._waiting_for = None
                 if not self._given_up:
@@ -86,6 +92,7 @@ class Call:
             self._given_up = True
             if self._waiting_for is not None:
                 self._waiting_for.kill()
+        self._begun.end()
         self._opened.close()
 
 
@@ -96,8 +103,12 @@ def find_root(directory: Path) -> Path:
 
 
 @contextmanager
-def link(options: Options, started: Callable[[Process], None] = lambda _: None) -> Iterator[Link]:
-    """Opens the conversation, and closes it whatever happens. ``started``: see ``connect``.
+def link(
+    options: Options, started: Callable[[Process], None] = lambda _: None, begun: Begun | None = None
+) -> Iterator[Link]:
+    """Opens the conversation, and closes it whatever happens.
+
+    ``started``: see ``connect``. ``begun``: see ``Call``.
 
     Raises ConfigError, UsageError, TargetError, AgentLostError.
     """
@@ -109,11 +120,13 @@ def link(options: Options, started: Callable[[Process], None] = lambda _: None) 
         specification, found_by = _discover(find_root(options.worktree))
     package = on_this_machine(package) if specification.startswith(LOCAL) else package
     interpreter = options.interpreter or package.interpreter
-    transport = open_target(specification, interpreter=interpreter, user=options.user or package.user)
+    begun, user = begun or Begun(), options.user or package.user
+    transport = open_target(specification, interpreter=interpreter, user=user, begun=begun)
     try:
         setting = _setting(transport, package)
         identity = Ahead(lambda: _identity(transport, options.image_index))
         with _connect(transport, identity, started) as session:
+            remember(options, begun)
             yield Link(
                 package=package,
                 name=name,

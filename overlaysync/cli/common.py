@@ -118,9 +118,12 @@ def print_json(result: Result) -> None:
 
 def give_out_of_target(options: Options, use: Callable[[Call, Stage], Result], *, as_json: bool) -> int:
     """``give_out`` of a use case whose target is called while the use case is loaded."""
-    from overlaysync.app.calling import Call
+    from overlaysync.app.early import begin
 
-    with Call(options) as call:
+    begun = begin(options)
+    from overlaysync.app.calling import Call  # which takes about as long to load as an engine takes to start
+
+    with Call(options, begun) as call:
         return give_out(lambda stage: use(call, stage), as_json=as_json)
 
 

@@ -11,6 +11,7 @@ import pkgutil
 
 from overlaysync import agent
 
+IDLE_SECONDS = 900.0
 OLD_PYTHON = "overlaysync-old-python "
 
 PROGRAM = f"""

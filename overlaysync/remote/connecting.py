@@ -9,12 +9,11 @@ from overlaysync.agent import frames
 from overlaysync.model.seams import Process, Transport
 from overlaysync.model.target import Hello
 from overlaysync.remote.answers import typed
-from overlaysync.remote.bootstrap import OLD_PYTHON, arguments, bundle
+from overlaysync.remote.bootstrap import IDLE_SECONDS, OLD_PYTHON, arguments, bundle
 from overlaysync.remote.channel import Channel
 from overlaysync.remote.session import AgentSession
 
 GREETING_SECONDS = 60.0
-IDLE_SECONDS = 900.0
 TOO_OLD = "python-too-old"
 
 

@@ -12,6 +12,7 @@ import msgspec
 from overlaysync.errors import NoInterpreterError, OverlaysyncError, TargetError
 from overlaysync.model.target import UNKNOWN, Setting, TargetIdentity
 from overlaysync.targets import image_digests
+from overlaysync.targets.begun import Begun, Start
 from overlaysync.targets.inspected import InspectedContainer, InspectedImage, State
 from overlaysync.targets.pipes import ChildProcess
 
@@ -44,7 +45,14 @@ class DockerTransport:
 
     program = "docker"
 
-    def __init__(self, name: str, *, interpreter: str | None = None, user: str | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        interpreter: str | None = None,
+        user: str | None = None,
+        begun: Begun | None = None,
+    ) -> None:
         if not NAME.match(name):
             raise TargetError(
                 f"{name!r} is no container name or id", f"list the containers: {self.program} ps"
@@ -52,6 +60,7 @@ class DockerTransport:
         self.name = name
         self._interpreter = interpreter
         self._user = user
+        self._begun = begun or Begun()
         self._container: InspectedContainer | None = None
         self._image: InspectedImage | None = None
 
@@ -92,11 +101,8 @@ class DockerTransport:
         return [self._interpreter] if self._interpreter is not None else PYTHONS
 
     def start(self, argv: Sequence[str]) -> ChildProcess:
-        user = ["--user", self._user] if self._user is not None else []
         container = self._inspect_container().id  # the name may stand for another one by now
-        return ChildProcess(
-            [self.program, "exec", "--interactive", "--workdir", "/", *user, container, *argv]
-        )
+        return self._begun.start(Start(self.program, container, self._user, tuple(argv)))
 
     def events(self) -> ChildProcess:
         """Also of another container that gets the name."""

@@ -6,13 +6,19 @@ from collections.abc import Callable
 
 from overlaysync.errors import UsageError
 from overlaysync.model.seams import Transport
+from overlaysync.targets.begun import Begun
 
 LATER = ("podman", "ssh", "k8s", "slurm", "ray")
 """Kinds of the design that this version does not have yet."""
 
 
-def open_target(specification: str, *, interpreter: str | None = None, user: str | None = None) -> Transport:
-    """The transport for a specification; nothing is contacted yet. Raises UsageError, TargetError."""
+def open_target(
+    specification: str, *, interpreter: str | None = None, user: str | None = None, begun: Begun | None = None
+) -> Transport:
+    """The transport for a specification; nothing is contacted yet. Raises UsageError, TargetError.
+
+    ``begun``: a process that it may take over, where it would start the same.
+    """
     kind, separator, name = specification.partition(":")
     if not separator:
         kind, name = "docker", specification
@@ -28,18 +34,22 @@ def open_target(specification: str, *, interpreter: str | None = None, user: str
             "write NAME, docker:NAME, compose:SERVICE or local:PREFIX",
             code="unknown-target",
         )
-    return factory(name, interpreter, user)
+    return factory(name, interpreter, user, begun)
 
 
-def _factories() -> dict[str, Callable[[str, str | None, str | None], Transport]]:
+def _factories() -> dict[str, Callable[[str, str | None, str | None, Begun | None], Transport]]:
     from overlaysync.targets import discovery
     from overlaysync.targets.docker import DockerTransport
     from overlaysync.targets.local import LocalTransport
 
     return {
-        "docker": lambda name, interpreter, user: DockerTransport(name, interpreter=interpreter, user=user),
-        "compose": lambda name, interpreter, user: DockerTransport(
-            discovery.service(name), interpreter=interpreter, user=user
+        "docker": lambda name, interpreter, user, begun: DockerTransport(
+            name, interpreter=interpreter, user=user, begun=begun
         ),
-        "local": lambda prefix, interpreter, user: LocalTransport(prefix, interpreter=interpreter, user=user),
+        "compose": lambda name, interpreter, user, begun: DockerTransport(
+            discovery.service(name), interpreter=interpreter, user=user, begun=begun
+        ),
+        "local": lambda prefix, interpreter, user, _: LocalTransport(
+            prefix, interpreter=interpreter, user=user
+        ),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.e2e.scenario import Scenario
+from tests.e2e.scenario import Scenario, Stage
 
 pytestmark = pytest.mark.container
 
@@ -21,3 +21,22 @@ def test_an_edit_arrives_and_runs(scenario: Scenario) -> None:
     after = scenario.files()
     assert {path for path in before if after.get(path) != before[path]} >= {"sample_pkg/engine.py"}
     assert after["sample_pkg/engine.py"].mode == before["sample_pkg/engine.py"].mode
+
+
+def test_a_container_of_the_same_name_is_another_one(stage: Stage) -> None:
+    """What the last run started is begun again at once, in the container of then: it is not taken over."""
+    project = stage.project()
+    tag = stage.image(project)
+    scenario = stage.start(project, tag)
+    scenario.edit_generation()
+    first = scenario.applied()["target"]["container_id"]
+    scenario.container.engine.run("rename", scenario.target, f"{scenario.target}-before")
+    try:
+        other = stage.containers.run(tag, name=scenario.target)
+        assert scenario.applied()["target"]["container_id"] != first
+        assert scenario.answer() == "generation 2: 1.0"
+        other.remove()
+        answer = scenario.push()
+        assert (answer["exit_code"], answer["problems"][0]["code"]) == (7, "no-container")
+    finally:
+        scenario.container.engine.run("rm", "--force", f"{scenario.target}-before")
