@@ -22,25 +22,30 @@ class Run:
     peak: int
 
 
-def run(command: Sequence[str], *, given: bytes | None = None, fine: Sequence[int] = (0,)) -> Run:
-    """Runs a command to its end. RuntimeError where its exit code is none of ``fine``."""
+def run(command: Sequence[str], *, source: Sequence[str] = (), fine: Sequence[int] = (0,)) -> Run:
+    """Runs a command to its end. RuntimeError where its exit code is none of ``fine``.
+
+    ``source``: a command whose output it reads; it counts in the seconds, as part of a pipe.
+    """
     began = time.perf_counter()
+    feeder = subprocess.Popen(source, env=ENVIRONMENT, stdout=subprocess.PIPE) if source else None
     process = subprocess.Popen(
         command,
         env=ENVIRONMENT,
-        stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
+        stdin=subprocess.DEVNULL if feeder is None else feeder.stdout,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )
-    if given is not None and process.stdin is not None:
-        process.stdin.write(given)
-        process.stdin.close()
+    if feeder is not None and feeder.stdout is not None:
+        feeder.stdout.close()
     assert process.stderr is not None
     complaint = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - began
     process.returncode = os.waitstatus_to_exitcode(status)
     process.stderr.close()
+    if feeder is not None and feeder.wait() != 0:
+        raise RuntimeError(f"{' '.join(source[:4])} ... exited {feeder.returncode}")
     if process.returncode not in fine:
         raise RuntimeError(f"{' '.join(command)} exited {process.returncode}: {complaint[-2000:]!r}")
     return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
