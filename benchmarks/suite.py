@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from benchmarks.footprint import idle_watch, memory_of_push
 from benchmarks.many import push_many, push_many_on_tmpfs, watch_many
 from benchmarks.measuring import run
 from benchmarks.rows import Row, compare
@@ -85,4 +86,7 @@ SUITE: dict[str, Measure] = {
     "push-many-tmpfs": push_many_on_tmpfs,
     "watch-many": watch_many,
     "copy-one": copy_one,
+    "memory-many": memory_of_push(2000, 20_000),
+    "memory-large": memory_of_push(200, 10_000_000),
+    "idle-watch": idle_watch,
 }
