@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from benchmarks.followers import watch_one
 from benchmarks.footprint import idle_watch, memory_of_push
 from benchmarks.many import push_many, push_many_on_tmpfs, watch_many
 from benchmarks.measuring import run
+from benchmarks.peers import push_many_beside_peers, push_one_beside_peers
 from benchmarks.rows import Row, compare
 from benchmarks.stage import TOOL, Bench
 
@@ -89,4 +91,7 @@ SUITE: dict[str, Measure] = {
     "memory-many": memory_of_push(2000, 20_000),
     "memory-large": memory_of_push(200, 10_000_000),
     "idle-watch": idle_watch,
+    "peers-one": push_one_beside_peers,
+    "peers-many": push_many_beside_peers,
+    "peers-watch": watch_one,
 }
