@@ -23,6 +23,8 @@ from tests.parts.images import ImageFactory
 from tests.parts.interpreters import libraries_of
 from tests.parts.packages import SampleProject
 
+INSTALL_SECONDS = 1800.0
+"""pip compiles every file of the package."""
 TOOL = (sys.executable, "-m", "overlaysync")
 
 
@@ -157,7 +159,7 @@ def staged(
         images = ImageFactory(engine, session)
         base = images.venv()
         wheel = project.build_wheel(directory / "wheels", extension=images.extension(base))
-        tag = images.installed(base, wheel, labels={REVISION: project.head})
+        tag = images.installed(base, wheel, labels={REVISION: project.head}, timeout=INSTALL_SECONDS)
         containers = ContainerFactory(engine, session)
         container = containers.run(tag)
         yield Bench(project, container, site_of(container), state, tag, containers, idle_seconds)

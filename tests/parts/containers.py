@@ -87,6 +87,7 @@ class Container:
         environment: Mapping[str, str] | None = None,
         directory: str | None = None,
         check: bool = False,
+        timeout: float = 120,
     ) -> subprocess.CompletedProcess[str]:
         """Run a command in the container to its end; ``check`` raises RuntimeError on any exit code but 0."""
         options = [] if input is None else ["--interactive"]
@@ -94,7 +95,8 @@ class Container:
         options += [] if directory is None else ["--workdir", directory]
         options += [f"--env={name}={value}" for name, value in (environment or {}).items()]
         given = None if input is None else input.encode(errors="surrogateescape")
-        done = self.engine.run("exec", *options, self.name, *argv, input=given, check=check)
+        line = ("exec", *options, self.name, *argv)
+        done = self.engine.run(*line, input=given, check=check, timeout=timeout)
         out, err = (stream.decode(errors="surrogateescape") for stream in (done.stdout, done.stderr))
         return subprocess.CompletedProcess(argv, done.returncode, out, err)
 

@@ -75,7 +75,12 @@ class ImageFactory:
         return self._extensions[image]
 
     def installed(
-        self, image: str, *wheels: Path, options: Sequence[str] = (), labels: Mapping[str, str] | None = None
+        self,
+        image: str,
+        *wheels: Path,
+        options: Sequence[str] = (),
+        labels: Mapping[str, str] | None = None,
+        timeout: float = 120,
     ) -> str:
         """The image with wheels installed by the real pip, bytecode and RECORD included.
 
@@ -83,6 +88,7 @@ class ImageFactory:
             options: further ones of ``pip install``; without any, the wheels go where the image's
                 interpreter keeps its packages.
             labels: of the new image.
+            timeout: seconds that pip may take.
         """
         content = tuple((wheel.name, wheel.read_bytes()) for wheel in wheels)
         key = (image, content, tuple(options), tuple(sorted((labels or {}).items())))
@@ -96,7 +102,10 @@ class ImageFactory:
             command += ["--no-cache-dir", "--root-user-action=ignore", *options]
             command += [f"/mnt/{wheel.name}" for wheel in wheels]
             self._installed[key] = self.derived(
-                image, lambda container: container.exec(*command, check=True), labels=labels, mounts=mounts
+                image,
+                lambda container: container.exec(*command, check=True, timeout=timeout),
+                labels=labels,
+                mounts=mounts,
             )
         return self._installed[key]
 
