@@ -57,6 +57,8 @@ def memory_of_push(count: int, size: int) -> Callable[[Bench, int], list[Row]]:
         bench.edit_many(bench.modules(count), size)
         with Peaks(bench) as peaks:
             bench.tool("push")
+        if not peaks.host or not peaks.agent:
+            raise RuntimeError("our processes were not seen")
         bench.restore()
         return [
             Row(f"host, {files}", "peak memory wanted", peaks.host / 1e6, HOST_MB, 1.0, "MB"),
