@@ -21,8 +21,8 @@ from overlaysync.watching.lines import LineEvents
 from overlaysync.watching.wakeups import Wakeups
 from overlaysync.worktree.repository import locate
 
-SAFETY_SECONDS = 60.0
-"""A look without any event, for one that was lost."""
+SAFETY_SECONDS = 180.0
+"""A look without any event, for one that was lost; it is all that a watch without work costs."""
 MOST_REST_SECONDS = 2.0
 GONE = frozenset({"pause", "die", "destroy"})
 """What an engine tells of a container in which the agent answers no more."""

@@ -14,23 +14,11 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
-from types import CodeType
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LINE_END = re.compile(rb"\r\n|\r|\n")  # what the parser takes for one, unlike bytes.splitlines
 _BODIES = ("body", "orelse", "finalbody")
 _ANNOTATIONS = frozenset({"annotation", "returns"})
-_SAID_BY_CODE = (
-    "co_name",
-    "co_names",
-    "co_varnames",
-    "co_freevars",
-    "co_cellvars",
-    "co_argcount",
-    "co_posonlyargcount",
-    "co_kwonlyargcount",
-    "co_flags",
-)
 _UNSEEN_FIELDS = frozenset(
     {"kind", "type_comment"}
 )  # the u of u"" and type comments change nothing that runs
@@ -91,29 +79,6 @@ def fingerprint(root: ast.AST) -> str:
 def same_syntax(left: ast.AST, right: ast.AST) -> bool:
     """Whether both say the same; found out as far as the first difference."""
     return all(one == other for one, other in zip_longest(_parts(left), _parts(right)))
-
-
-def differ_in_names_or_values(left: CodeType, right: CodeType) -> bool:
-    """Whether two modules surely do not say the same: found out by their code, without taking them apart.
-
-    Of instructions nothing is concluded: where they lie depends on line breaks.
-    """
-    pending = [(left, right)]
-    while pending:
-        one, other = pending.pop()
-        if any(getattr(one, field) != getattr(other, field) for field in _SAID_BY_CODE):
-            return True
-        values = [_values(code) for code in (one, other)]
-        if values[0] != values[1]:
-            return True
-        inner = [[item for item in code.co_consts if isinstance(item, CodeType)] for code in (one, other)]
-        pending.extend(zip(*inner, strict=True))
-    return False
-
-
-def _values(code: CodeType) -> list[object]:
-    """The constants of code; of code in it, only that it is there."""
-    return [None if isinstance(item, CodeType) else item for item in code.co_consts]
 
 
 def _parts(root: ast.AST) -> Iterator[str]:

@@ -14,6 +14,7 @@ from overlaysync.core import bindings, definitions, kernels
 from overlaysync.core.definitions import Unit
 from overlaysync.core.finding import Finding, Judgement, listed, printable
 from overlaysync.core.imported_names import Names, read
+from overlaysync.core.python_differences import differ_in_names_or_values, only_comments_differ
 
 FORMATTING_ONLY = "comments or formatting only"
 PARSER_FAILURES = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -51,8 +52,10 @@ def judge_python(before: bytes | None, after: bytes | None) -> Judgement:
         new, old = _compile(after), _compiled_if_it_can_be(before)
         if not (_is_plain(after, new) and _is_plain(before, old)):
             return _judge_sides(before, after)
-        if old is not None and definitions.differ_in_names_or_values(old, new):
+        if old is not None and differ_in_names_or_values(old, new):
             return Judgement(note=_note(before, after))
+        if old is not None and only_comments_differ(before or b"", after or b""):
+            return Judgement(note=FORMATTING_ONLY)
         return _judge_plain(before, after)
     except PARSER_FAILURES as error:
         return Judgement((Finding("syntax-error", _syntax_message(error)),))
