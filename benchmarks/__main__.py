@@ -17,7 +17,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--modules", type=int, default=3900)
     parser.add_argument("--others", type=int, default=6000)
-    parser.add_argument("--idle-seconds", type=float, default=60.0, help="of the row idle-watch")
+    parser.add_argument("--idle-seconds", type=float, default=180.0, help="of the row idle-watch")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     if unknown := set(given.names) - set(SUITE):

@@ -71,7 +71,7 @@ def memory_of_push(count: int, size: int) -> Callable[[Bench, int], list[Row]]:
 def idle_watch(bench: Bench, _: int) -> list[Row]:
     """Percent of a core: our process with all that it has started, and the agent.
 
-    ``watch`` takes a look each minute in case that an event was lost: shorter than that is no measurement.
+    ``watch`` takes a look each three minutes in case that an event was lost: less is no measurement.
     """
     bench.tool("push")
     space = processes.space_of(bench.container)

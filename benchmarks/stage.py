@@ -147,7 +147,7 @@ class Bench:
 
 @contextmanager
 def staged(
-    directory: Path, *, modules: int, others: int, size: int = 15_000, idle_seconds: float = 60.0
+    directory: Path, *, modules: int, others: int, size: int = 15_000, idle_seconds: float = 180.0
 ) -> Iterator[Bench]:
     """The workload, made anew; containers and images go at the end."""
     engine, session = find_engine(), uuid.uuid4().hex
