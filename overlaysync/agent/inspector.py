@@ -284,10 +284,25 @@ def _runs_source(spec: Any, module: str) -> bool:
     return _same(code, compile(source, spec.origin, "exec", dont_inherit=True))
 
 
+FROZEN = "<frozen importlib._bootstrap_external>"
+LOADING = ("get_code", "get_data", "get_filename", "path_stats", "source_to_code")
+OWN = {"name", "path"}
+"""What a loader of Python's own has of its own: no method of another's."""
+
+
 def _has_no_bytecode(spec: Any) -> bool:
-    """Whether Python's own loader has nothing but the source to take the code from."""
-    cached = spec.cached
-    return type(spec.loader) is machinery.SourceFileLoader and not (cached and os.path.lexists(cached))
+    """Whether Python's own loader, as Python has it, can take the code from this very source alone."""
+    loader, cached = spec.loader, spec.cached
+    if (
+        type(loader) is not machinery.SourceFileLoader
+        or loader.path != spec.origin
+        or vars(loader).keys() != OWN
+    ):
+        return False
+    steps = (getattr(getattr(machinery.SourceFileLoader, step), "__code__", None) for step in LOADING)
+    if any(getattr(code, "co_filename", "") != FROZEN for code in steps):
+        return False  # an import hook changes what is loaded
+    return not (cached and os.path.lexists(cached))
 
 
 def _same(left: Any, right: Any) -> bool:

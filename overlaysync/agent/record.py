@@ -26,9 +26,9 @@ class Record:
         self.outside: list[str] = []
 
     def add(self, path: str, digest: str = "") -> None:
-        directory, separator, name = path.rpartition("/")
-        files = self.files.get(directory)
-        if files is None and not _leaves_root(directory) and (directory or not separator):
+        directory, _, name = path.rpartition("/")
+        files = None if path.startswith("/") else self.files.get(directory)
+        if files is None and not path.startswith("/") and not _leaves_root(directory):
             files = self.files[directory] = {}
         if files is None or name in ("", ".", "..") or "\0" in name:
             self.outside.append(path)

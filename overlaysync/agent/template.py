@@ -14,30 +14,60 @@ del sys.path[: len(_first)]  # a json.py in the working directory must not be ou
 import hashlib  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
+import re  # noqa: E402
 import site  # noqa: E402
+from importlib import machinery  # noqa: E402
 
 sys.path[:0] = _first
 
 TYPE_CHECKING = False  # typing itself takes too long to import
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, BinaryIO
+    from collections.abc import Callable, Iterable
+    from typing import Any, BinaryIO, NoReturn
 
     Answering = Callable[[dict[str, Any]], dict[str, Any]]
 
+CODE = (b"import ", b"import\t")
+"""How a line of a ``.pth`` file begins that is run."""
 RACY = 5.0
 """Seconds in which a file may have changed again after this process read it, and before it was looked at."""
-KNOWN_FINDERS = {"_frozen_importlib", "_frozen_importlib_external", "zipimport"}
-"""Modules of finders that read nothing but what is looked at here; those of known hooks come on top."""
 KNOWN_LINES = {
     # of setuptools, in distutils-precedence.pth
-    "import os; var = 'SETUPTOOLS_USE_DISTUTILS'; enabled = os.environ.get(var, 'local') == 'local'; "
-    "enabled and __import__('_distutils_hack').add_shim();": "_distutils_hack",
-    "import _virtualenv": "_virtualenv",  # of virtualenv and uv
+    b"import os; var = 'SETUPTOOLS_USE_DISTUTILS'; enabled = os.environ.get(var, 'local') == 'local'; "
+    b"enabled and __import__('_distutils_hack').add_shim();": "_distutils_hack",
+    b"import _virtualenv": "_virtualenv",  # of virtualenv
 }
-"""Lines of ``.pth`` files that run code which reads nothing, with the module of the finder that they add."""
-KNOWN_CUSTOMISING = "43d81125d92376b1a69d53a71126a041cc9a18d8080e92dea0a2ae23be138b1e"
-"""SHA-256 of the ``sitecustomize.py`` that every Python of Debian has: it installs a reporter of crashes."""
+"""Lines of ``.pth`` files that run code, with the module that it is in."""
+KNOWN_MODULES = {
+    "sitecustomize": (
+        # Debian's, which installs a reporter of crashes
+        "43d81125d92376b1a69d53a71126a041cc9a18d8080e92dea0a2ae23be138b1e",
+    ),
+    "_distutils_hack": (
+        # setuptools 60 to 82
+        "026d425507ed93f30700abdf25056940cc15c7796b01b2863e1288520c1ac036",
+        "4d27a48545b57dd137ae35376fcf326d2064271084a487960686f8704b94de4a",
+        "46849a60a7cc85189cf6b5ac62b3f135004862ce6a96540a81c95ef6fbc4dc3e",
+        "4bf5b0bc8f8af7ce7096e96f7167cf4f776f2cc0983f5c8f876ca780b3a67781",
+        "1542e30b6d07156f447ab4bcaec4a3a330feb93167d5dcaf548f6d6b2cdb852c",
+        "9b737c2ccce2dad2e896acfb6285c708419121078c00231a5439a7647cdd72e4",
+        "a325c4f62f92a19daaa558088e4339afd78e14df40c20a7d51c9dc3a714dc237",
+        "df81e6bcba34ee3e3952f776551fb669143b9490fdd6c4caeb32609f97e985b4",
+    ),
+    "_virtualenv": (
+        # virtualenv 20.13 to 20.34
+        "ce57d5e0d9b5d7356cb42da7450ba8f9359bdf693e335f4c921626943c77e64d",
+        "c9199315871b11b12df226f890a38e66e63191e1adbfb11a66e6861151b33fca",
+        "0aeb86546345c1d0fada097536e35525714d5cdbcc2d8eb3f9912a955044fcff",
+        "0f20351ea7e90039c46d3fabdef991f28b1e3ff33eb13ee6f0d5cd21ea0e8b14",
+    ),
+}
+"""By SHA-256 of their source: modules outside of the standard library that read nothing at the start."""
+CUSTOMISING = ("sitecustomize", "usercustomize", "apport_python_hook")
+"""Modules that are imported at the start where they are there; the last one by Debian's ``sitecustomize``."""
+KNOWN_FINDERS = {"_frozen_importlib", "_frozen_importlib_external", "zipimport"}
+"""Modules of finders that read nothing but what is looked at here; those of known modules come on top."""
+LINE_ENDS = re.compile("[\v\f\x1c-\x1e]")  # of .pth files, for Python 3.13 and later
 TEXT_LIMIT = 1 << 20
 
 
@@ -51,20 +81,20 @@ class World:
         places = {entry for entry in sys.path if isinstance(entry, str) and entry}
         places.update(getattr(site, "getsitepackages", list)(), filter(None, [site.USER_SITE]))
         files = {path for directory in places for path in _pth_files(directory)}
-        lines = {line.rstrip() for path in files for line in (_text(path) or "").splitlines()}
-        code = {line for line in lines if line.startswith(("import ", "import\t"))}
-        paths = places | files | {path for file in files for path in _named(file)}
+        lines = {path: _lines(path) for path in files}
+        code = {line for found in lines.values() for line in found or () if line.startswith(CODE)}
+        paths = places | files | {path for file in files for path in _named(file, lines[file] or ())}
         paths.update(path for module in list(sys.modules.values()) for path in _of_module(module))
-        paths |= {sys.executable, os.path.join(sys.prefix, "pyvenv.cfg")}
-        paths.add(os.path.join(os.path.dirname(sys.executable), "pyvenv.cfg"))
+        programs = {sys.executable, os.path.realpath(sys.executable)}
+        paths |= {*programs, os.path.join(sys.prefix, "pyvenv.cfg")} | {
+            place for program in programs for place in _settings_of(program)
+        }
         self._stamps = {place: _stamp(place) for path in paths if path for place in _there(path)}
         newest = max((max(stamp[2:4]) for stamp in self._stamps.values() if stamp), default=0)
-        finders = {getattr(finder, "__module__", "") for finder in (*sys.meta_path, *sys.path_hooks)}
         self.is_known = (
             newest < (started - RACY) * 1e9
-            and code <= KNOWN_LINES.keys()
-            and finders <= KNOWN_FINDERS.union(KNOWN_LINES.values())
-            and _is_customised_by_none()
+            and None not in lines.values()
+            and _runs_known_code_alone(code)
             and _holds_nothing_else(handles)
         )
 
@@ -79,10 +109,30 @@ def _pth_files(directory: str) -> list[str]:
         return []
 
 
-def _named(file: str) -> list[str]:
+def _lines(path: str) -> list[bytes] | None:
+    """The lines of a ``.pth`` file; None where versions of Python do not agree on what they are."""
+    try:
+        with open(path, "rb", opener=_never_waiting) as stream:
+            content = stream.read(TEXT_LIMIT + 1)
+        text = content.decode("utf-8-sig")
+    except (OSError, UnicodeError):
+        return None
+    if len(content) > TEXT_LIMIT or LINE_ENDS.search(text) or not text.isascii():
+        return None
+    return [line.rstrip() for line in text.encode("utf-8").splitlines()]
+
+
+def _named(file: str, lines: Iterable[bytes]) -> list[str]:
     """What the lines of a ``.pth`` file name, which need not be there."""
-    lines = [line.rstrip() for line in (_text(file) or "").splitlines()]
-    return [os.path.join(os.path.dirname(file), line) for line in lines if line and line[:6] != "import"]
+    directory = os.path.dirname(file)
+    names = [os.fsdecode(line) for line in lines if line and not line.startswith(CODE)]
+    return [os.path.abspath(os.path.join(directory, name)) for name in names if "\0" not in name]
+
+
+def _settings_of(program: str) -> list[str]:
+    """Where Python looks for ``pyvenv.cfg``: beside the program, and one level above."""
+    directory = os.path.dirname(program)
+    return [os.path.join(place, "pyvenv.cfg") for place in (directory, os.path.dirname(directory))]
 
 
 def _of_module(module: Any) -> list[str]:
@@ -111,25 +161,55 @@ def _stamp(path: str) -> tuple[int, ...] | None:
     return now.st_dev, now.st_ino, now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_mode
 
 
-def _text(path: str) -> str | None:
-    try:
-        with open(path, encoding="utf-8", errors="replace", opener=_never_waiting) as stream:
-            return stream.read(TEXT_LIMIT)
-    except OSError:
-        return None
-
-
 def _never_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)  # a FIFO would wait for its writer
 
 
-def _is_customised_by_none() -> bool:
-    """Whether no code of this installation's own ran at the start, which could have read anything."""
-    if "usercustomize" in sys.modules:
-        return False
-    custom = sys.modules.get("sitecustomize")
-    text = "" if custom is None else _text(getattr(custom, "__file__", None) or "") or ""
-    return custom is None or hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() == KNOWN_CUSTOMISING
+def _runs_known_code_alone(code: set[bytes]) -> bool:
+    """Whether all that ran at the start is the standard library, or known to read nothing.
+
+    Any other code could have read anything, which is not looked at; it may have left no trace, too.
+    """
+    finders = {getattr(finder, "__module__", "") for finder in (*sys.meta_path, *sys.path_hooks)}
+    expected = {KNOWN_LINES.get(line, "") for line in code}
+    expected.update(filter(_can_be_found, CUSTOMISING))
+    foreign = {name for name, module in list(sys.modules.items()) if not _is_pythons(module)} - {"__main__"}
+    return (
+        expected <= foreign
+        and all(_digest(sys.modules[name]) in KNOWN_MODULES.get(name, ()) for name in foreign)
+        and finders <= KNOWN_FINDERS | foreign
+        and not any("." in "".join(option.split(":")[2:3]) for option in sys.warnoptions)  # it is imported
+    )
+
+
+def _can_be_found(name: str) -> bool:
+    try:
+        return machinery.PathFinder.find_spec(name) is not None
+    except Exception:  # a path hook of the target may raise anything
+        return True
+
+
+def _is_pythons(module: Any) -> bool:
+    """Whether a module is built in, frozen, or of the standard library's directories."""
+    spec = getattr(module, "__spec__", None)
+    origin = getattr(spec, "origin", None)
+    if getattr(spec, "loader", None) in (machinery.BuiltinImporter, machinery.FrozenImporter):
+        return True
+    library = "python%d.%d" % sys.version_info[:2]
+    for prefix in (sys.base_prefix, sys.base_exec_prefix):
+        home = os.path.join(prefix, getattr(sys, "platlibdir", "lib"), library, "")
+        if isinstance(origin, str) and origin.startswith(home):
+            return origin[len(home) :].partition(os.sep)[0] not in ("site-packages", "dist-packages")
+    return False
+
+
+def _digest(module: Any) -> str | None:
+    """Of the source that a module was loaded from, as it is now."""
+    try:
+        with open(module.__spec__.origin, "rb", opener=_never_waiting) as stream:
+            return hashlib.sha256(stream.read(TEXT_LIMIT)).hexdigest()
+    except (OSError, AttributeError, TypeError):
+        return None
 
 
 def _holds_nothing_else(handles: set[int]) -> bool:
@@ -155,19 +235,27 @@ def main(questions: BinaryIO, answers: int, started: float, answer: Answering) -
         if number and not world.stands():
             _write(answers, json.dumps({"outdated": True}) + "\n")
             return
-        if not world.is_known:
+        child = _fork() if world.is_known else None
+        if child is None:
             _write(answers, json.dumps(answer(request)) + "\n")
             return
-        if not _answered_by_child(request, answers, answer):
+        if child == 0:
+            _answer_as_child(request, answers, answer)
+        if os.waitpid(child, 0)[1]:
             sys.exit(1)
         _write(answers, "\n")  # by which the child is known to have ended
 
 
-def _answered_by_child(request: dict[str, Any], answers: int, answer: Answering) -> bool:
-    """Whether a child, which is as this process was when it had started, could answer."""
-    child = os.fork()
-    if child:
-        return os.waitpid(child, 0)[1] == 0
+def _fork() -> int | None:
+    """The child's pid, 0 in the child; None where the system has no room for one."""
+    try:
+        return os.fork()
+    except OSError:
+        return None
+
+
+def _answer_as_child(request: dict[str, Any], answers: int, answer: Answering) -> NoReturn:
+    """Answers as a process that has just started, and ends."""
     status = 1
     try:
         sys.path_importer_cache.clear()  # what directories held at the start

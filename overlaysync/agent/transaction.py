@@ -106,6 +106,8 @@ class Transaction:
     def apply(self) -> None:
         """Puts everything in place. Raises Failure("apply") with the path at the first trouble."""
         for step in self.steps:
+            self._try(self._flush, step, "stage")
+        for step in self.steps:
             self._try(self._expect, step)
         self.phase = APPLYING
         self.write_journal()
@@ -116,11 +118,19 @@ class Transaction:
                 self._try(self._tidy_directories, step)
 
     @staticmethod
-    def _try(action: Callable[[Step], None], step: Step) -> None:
+    def _try(action: Callable[[Step], None], step: Step, kind: str = "apply") -> None:
         try:
             action(step)
         except OSError as error:
-            raise Failure("apply", reason(error), to_text(step.path))
+            raise Failure(kind, reason(error), to_text(step.path))
+
+    def _flush(self, step: Step) -> None:
+        """New content on the disk; only now, since what the first one writes out most others need not."""
+        if step.after is None or step.restores:
+            return
+        if self.tree.status(step.temporary) is None:
+            raise Failure("apply", "its new content did not arrive", to_text(step.path))
+        self.tree.flush(step.temporary)
 
     def _expect(self, step: Step) -> None:
         """The last look: the destination still is what the plan was made for; originals come back to hand."""
@@ -129,10 +139,6 @@ class Transaction:
             self.tree.second_name(step.original, step.temporary)
             if self.tree.sha256(step.temporary) != step.after:
                 raise Failure("apply", "the kept original is damaged", to_text(step.path))
-        elif step.after is not None:
-            if self.tree.status(step.temporary) is None:
-                raise Failure("apply", "its new content did not arrive", to_text(step.path))
-            self.tree.flush(step.temporary)  # only now: what the first one writes out, most others need not
         if self.tree.sha256(step.path) != step.before:
             raise Failure(
                 "apply", "the file changed in the target since the plan was made", to_text(step.path)

@@ -32,10 +32,10 @@ MAGIC = f"overlaysync installed files 1 {' '.join(InstalledFile.__struct_fields_
 
 
 class Kept(Struct, frozen=True, array_like=True):
-    """One directory, as the file of the cache has it; its files are taken apart when they are asked for."""
+    """One directory, as it was looked at."""
 
     fingerprint: str
-    files: msgspec.Raw
+    files: tuple[InstalledFile, ...]
 
 
 class InstalledCache:
@@ -62,7 +62,7 @@ class InstalledCache:
         self._seen, self._new = {}, {}
         for directory in listing:
             kept = self._kept.get(directory.path)
-            known = _files(kept) if kept is not None else ()
+            known = kept.files if kept is not None else ()
             if directory.files is None and kept is not None:
                 self._seen[directory.path] = kept
                 found += known if trusted else map(_without_digests, known)
@@ -78,7 +78,7 @@ class InstalledCache:
         for file in files if self._trusted else ():
             directory = file.path.rpartition("/")[0]
             if (seen := self._seen.pop(directory, None)) is not None:
-                self._new[directory] = seen.fingerprint, {item.path: item for item in _files(seen)}
+                self._new[directory] = seen.fingerprint, {item.path: item for item in seen.files}
             _, known = self._new.get(directory, ("", {}))
             before = known.get(file.path)
             if before is not None and before.stamp == file.stamp and _is_settled(file, began):
@@ -87,11 +87,12 @@ class InstalledCache:
     def save(self) -> None:
         if self._directory is None or self._file is None or not (self._new or self._seen != self._kept):
             return
-        self._kept, new = dict(self._seen), self._new
-        for path, (fingerprint, files) in new.items():
+        self._kept = dict(self._seen)
+        for path, (fingerprint, files) in self._new.items():
             with contextlib.suppress(UnicodeEncodeError, OverflowError):  # names and numbers of no format
-                raw = msgspec.msgpack.encode(tuple(files.values()))
-                self._kept[path] = Kept(fingerprint, msgspec.Raw(raw))
+                kept = Kept(fingerprint, tuple(files.values()))
+                msgspec.msgpack.encode(kept)
+                self._kept[path] = kept
         with contextlib.suppress(UnicodeEncodeError):
             save_cache(self._file, MAGIC, msgspec.msgpack.encode(self._kept))
         with contextlib.suppress(OSError):
@@ -100,13 +101,11 @@ class InstalledCache:
 
 def _load(file: Path) -> dict[str, Kept]:
     try:
-        return msgspec.msgpack.decode(load_cache(file, MAGIC), type=dict[str, Kept])
+        kept = msgspec.msgpack.decode(load_cache(file, MAGIC), type=dict[str, Kept])
     except msgspec.MsgspecError:
         return {}
-
-
-def _files(kept: Kept) -> tuple[InstalledFile, ...]:
-    return msgspec.msgpack.decode(kept.files, type=tuple[InstalledFile, ...])
+    places = ((directory, item.path) for directory, one in kept.items() for item in one.files)
+    return kept if all(path.rpartition("/")[0] == directory for directory, path in places) else {}
 
 
 def _recalled(file: InstalledFile, before: InstalledFile | None) -> InstalledFile:

@@ -36,8 +36,12 @@ def differ_in_names_or_values(left: CodeType, right: CodeType) -> bool:
 
 
 def _values(code: CodeType) -> list[object]:
-    """The constants of code; of code in it, only that it is there."""
-    return [None if isinstance(item, CodeType) else item for item in code.co_consts]
+    """The constants of code; of code in it, only that it is there.
+
+    Python 3.13 and later keep the line of a class in its ``__firstlineno__``: of its numbers nothing is said.
+    """
+    numbers = int if "__firstlineno__" in code.co_names else CodeType
+    return [type(item) if isinstance(item, (CodeType, numbers)) else item for item in code.co_consts]
 
 
 def only_comments_differ(before: bytes, after: bytes) -> bool:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+import resource
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from overlaysync.agent.template import KNOWN_LINES, RACY
+from overlaysync.agent.template import KNOWN_LINES, KNOWN_MODULES, RACY
+from overlaysync.model.target import Setting
 from overlaysync.remote.session import AgentSession
 from tests.agent.test_inspector import Place, make_place
 from tests.agent.vocabulary import is_running
@@ -132,14 +136,97 @@ def test_what_a_hook_reads_from_a_file_of_its_own(place: Place, tmp_path: Path) 
     assert origin(place, "extra") == f"{tmp_path}/elsewhere/extra.py"
 
 
+def source_of(module: str) -> str:
+    """A known hook's module, from this environment; skips where it has none, or one of another version."""
+    places = {
+        "_distutils_hack": "_distutils_hack",
+        "_virtualenv": "virtualenv.create.via_global_ref._virtualenv",
+    }
+    try:
+        spec = find_spec(places[module])
+    except ModuleNotFoundError:
+        spec = None
+    if spec is None or spec.origin is None:
+        pytest.skip(f"this environment has no {module}")
+    text = Path(spec.origin).read_text()
+    if hashlib.sha256(text.encode()).hexdigest() not in KNOWN_MODULES[module]:
+        pytest.skip("of a version that is not known")
+    return text
+
+
 @pytest.mark.parametrize(("line", "name"), KNOWN_LINES.items(), ids=KNOWN_LINES.values())
-def test_hooks_that_are_known_to_read_nothing(place: Place, line: str, name: str) -> None:
-    place.site.write(f"{name}.py", "def add_shim():\n    pass\n")
-    place.site.write(f"{name}.pth", f"{line}\n")
+def test_hooks_that_are_known_to_read_nothing(place: Place, line: bytes, name: str) -> None:
+    place.site.write(f"{name}.py", source_of(name))
+    place.site.write(f"{name}.pth", line + b"\n")
     settle()
     for _ in range(2):
         assert origin(place, "sample.engine") == f"{place.site.root}/sample/engine.py"
         assert len(kept(place)) == 1
+
+
+@pytest.mark.parametrize(("line", "name"), KNOWN_LINES.items(), ids=KNOWN_LINES.values())
+@pytest.mark.parametrize(
+    "text", ["def add_shim(): pass\n", "raise OSError\n", None], ids=["other", "fails", "none"]
+)
+def test_others_of_the_same_name_are_not_known(
+    place: Place, line: bytes, name: str, text: str | None
+) -> None:
+    if text is not None:
+        place.site.write(f"{name}.py", text)
+    place.site.write(f"{name}.pth", line + b"\n")
+    settle()
+    place.survey()
+    assert kept(place) == []
+
+
+READS = "import sys; sys.path[:0] = open({paths!r}).read().split()"
+STARTS = {
+    "a customising module that fails": ("custom/sitecustomize.py", READS, {}),
+    "one that hides": ("custom/sitecustomize.py", "import sys; del sys.modules['sitecustomize']", {}),
+    "a category of warnings": (
+        "custom/mine.py",
+        "class W(Warning): pass\n",
+        {"PYTHONWARNINGS": "ignore::mine.W"},
+    ),
+    "another site": ("custom/site.py", "def getsitepackages(): return []\nUSER_SITE = None\n", {}),
+    "after a byte order mark": ("x.pth", "\ufeffimport os\n", {}),
+    "after another line end": ("x.pth", "/nowhere\fimport os\n", {}),
+    "after a megabyte": ("x.pth", "# \n" * (1 << 19) + "import os\n", {}),
+}
+"""What runs at a start, or may in some version of Python."""
+
+
+@pytest.mark.parametrize(("name", "text", "variables"), STARTS.values(), ids=STARTS)
+def test_code_that_runs_unseen(
+    place: Place, tmp_path: Path, name: str, text: str, variables: dict[str, str]
+) -> None:
+    place.site.write(name, text.format(paths=str(tmp_path / "absent")) if "{" in text else text)
+    settle()
+    paths = {"PYTHONPATH": f"{place.site.root}/custom"} if name.startswith("custom/") else {}
+    place.session.interpreters(
+        "sample", place.setting(**paths, **variables), interpreter=str(place.python), hints=[]
+    )
+    assert kept(place) == []
+
+
+@pytest.mark.parametrize("line", ["imports/extra", "nowhere/../imports/extra"])
+def test_what_a_line_names_comes_later(place: Place, line: str) -> None:
+    place.site.write("x.pth", f"{line}\n")
+    (place.site.root / "imports").mkdir()
+    settle()
+    assert origin(place, "late") is None
+    place.site.write("imports/extra/late.py", "")
+    assert origin(place, "late") == f"{place.site.root}/imports/extra/late.py"
+
+
+def test_no_room_for_a_child(place: Place) -> None:
+    """One process may be started, and no more: it answers itself."""
+    if os.geteuid() != 0:
+        pytest.skip("limits of another user are set by root alone")
+    setting = Setting(user="nobody", environment={}, working_directory="/")
+    resource.prlimit(place.session.hello.pid, resource.RLIMIT_NPROC, (1, 1))
+    [answer], _ = place.session.read_back("/usr/bin/python3", setting, ["json"], [], patience=20.0)
+    assert (answer.error, answer.origin is not None) == (None, True)
 
 
 def test_a_customising_module_may_read_anything(place: Place) -> None:
