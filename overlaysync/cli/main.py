@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 import sys
 from importlib import import_module
 
@@ -81,5 +82,7 @@ def main() -> None:
     from overlaysync.cli.terminal import never_fail_to_print
 
     never_fail_to_print()
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # until now nothing was to be told of it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.set_threshold(*COLLECTING)
     sys.exit(run(overlaysync, sys.argv[1:]))

@@ -221,18 +221,21 @@ def test_destinations_that_are_no_paths_below_the_root(
 
 def test_record_entries_that_lead_outside_are_told_apart(session: AgentSession, site: Site) -> None:
     rows = [
+        "top.py,,",
         "../../bin/tool,,",
         "/etc/passwd,,",
+        "/top.py,,",
         "sample/../x.py,,",
         '"sample/a, b.py",,',
         "sample/engine.py,,",
     ]
     site.write(f"{METADATA}/RECORD", "\n".join(rows) + "\n")
     inventory = site.open(session)
-    assert sorted(inventory.outside) == ["../../bin/tool", "/etc/passwd", "sample/../x.py"]
+    assert sorted(inventory.outside) == ["../../bin/tool", "/etc/passwd", "/top.py", "sample/../x.py"]
     assert [(file.path, file.kind.value) for file in inventory.files] == [
         ("sample/a, b.py", "missing"),
         ("sample/engine.py", "file"),
+        ("top.py", "missing"),
     ]
 
 

@@ -334,3 +334,50 @@ def test_the_files_that_are_not_modules(place: Place) -> None:
     files = [str(place.site.root / name) for name in (*FILES, "absent.json")]
     _, unreadable = place.session.read_back(str(place.python), place.setting(), [], files)
     assert unreadable == [(files[-1], "No such file or directory")]
+
+
+LOADERS = {
+    "other bytes": """
+from importlib.machinery import SourceFileLoader
+read = SourceFileLoader.get_data
+SourceFileLoader.get_data = lambda self, path: read(self, path) + b"\\nother = 1\\n"
+""",
+    "other code": """
+from importlib.machinery import SourceFileLoader
+SourceFileLoader.source_to_code = lambda self, data, path, **_: compile("other = 1", path, "exec")
+""",
+    "another file": """
+import sys
+from importlib.machinery import PathFinder, SourceFileLoader
+from importlib.util import spec_from_file_location
+class Finder:
+    @staticmethod
+    def find_spec(name, path, target=None):
+        found = PathFinder.find_spec(name, path)
+        if name == "sample.engine":
+            return spec_from_file_location(name, found.origin, loader=SourceFileLoader(name, __file__))
+sys.meta_path.insert(0, Finder)
+""",
+    "one of its own": """
+import sys
+from importlib.machinery import PathFinder
+class Finder:
+    @staticmethod
+    def find_spec(name, path, target=None):
+        found = PathFinder.find_spec(name, path)
+        if name == "sample.engine":
+            found.loader.get_code = lambda name: compile("other = 1", "x", "exec")
+        return found
+sys.meta_path.insert(0, Finder)
+""",
+}
+
+
+@pytest.mark.parametrize("code", LOADERS.values(), ids=LOADERS)
+def test_a_loader_that_runs_something_else(place: Place, code: str) -> None:
+    """There is no bytecode, and it is Python's own loader: by its type."""
+    engine = f"{place.site.root}/sample/engine.py"
+    [before] = place.resolve("sample.engine")
+    install_hook(place.site.root, code)
+    [after] = place.resolve("sample.engine")
+    assert [(item.origin, item.runs_source) for item in (before, after)] == [(engine, True), (engine, False)]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec import structs
 
-from overlaysync.app.installed_cache import KEPT, InstalledCache
+from overlaysync.app.installed_cache import KEPT, MAGIC, InstalledCache
 from overlaysync.model.target import (
     FileKind,
     InstalledDirectory,
@@ -18,7 +19,7 @@ from overlaysync.model.target import (
     TargetIdentity,
 )
 from overlaysync.model.worktree import ObjectId, Sha256
-from overlaysync.worktree.cache import SETTLED_NS
+from overlaysync.worktree.cache import SETTLED_NS, save_cache
 
 IDENTITY = TargetIdentity("docker", "dev", container_id="1" * 64)
 INVENTORY = Inventory("/site", "x.dist-info", None, (), file_system="overlay")
@@ -139,6 +140,14 @@ def test_a_damaged_cache_is_none(tmp_path: Path, raw: bytes | None) -> None:
     assert cache(tmp_path).fingerprints() == {}
     hash_all(cache(tmp_path))
     assert cache(tmp_path).fingerprints() == {"pkg": "1"}
+
+
+@pytest.mark.parametrize("content", [{"pkg": ["1", [["no", "file"]]]}, {"elsewhere": ["1", [FILE]]}, 7])
+def test_a_whole_cache_that_holds_something_else_is_none(tmp_path: Path, content: object) -> None:
+    hash_all(cache(tmp_path))
+    [file] = tmp_path.iterdir()
+    save_cache(file, MAGIC, msgspec.msgpack.encode(content))
+    assert cache(tmp_path).fingerprints() == {}
 
 
 def test_the_oldest_targets_are_forgotten(tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ def test_other_line_breaks_and_parentheses_are_no_difference(module: ModuleType)
         ("class A:\n def f(self): return 1", "class A:\n def f(self): return 2", True),
         ("a = b + c", "a = b - c", False),
         ("a = 1", "a = 1.0", False),
+        ("z = [None for x in y]", "z = [lambda: 0 for x in y]", True),
+        ("# c\nclass A:\n def f(self): return b", "class A:\n def f(self): return b", False),
         (f"a = {10**5000:#x}", f"a = {10**5000 + 1:#x}", True),
     ],
 )
