@@ -7,23 +7,13 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 """With bytecode: without it every start compiles the whole tool again, which no installed one does."""
 
 
-@dataclass(frozen=True)
-class Run:
-    """One process that has ended: wall-clock seconds, CPU seconds, and its largest resident set in bytes."""
-
-    seconds: float
-    cpu: float
-    peak: int
-
-
-def run(command: Sequence[str], *, source: Sequence[str] = (), fine: Sequence[int] = (0,)) -> Run:
-    """Runs a command to its end. RuntimeError where its exit code is none of ``fine``.
+def run(command: Sequence[str], *, source: Sequence[str] = (), fine: Sequence[int] = (0,)) -> float:
+    """Seconds that a command takes to its end. RuntimeError where its exit code is none of ``fine``.
 
     ``source``: a command whose output it reads; it counts in the seconds, as part of a pipe.
     """
@@ -38,17 +28,13 @@ def run(command: Sequence[str], *, source: Sequence[str] = (), fine: Sequence[in
     )
     if feeder is not None and feeder.stdout is not None:
         feeder.stdout.close()
-    assert process.stderr is not None
-    complaint = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
+    _, complaint = process.communicate()
     seconds = time.perf_counter() - began
-    process.returncode = os.waitstatus_to_exitcode(status)
-    process.stderr.close()
     if feeder is not None and feeder.wait() != 0:
         raise RuntimeError(f"{' '.join(source[:4])} ... exited {feeder.returncode}")
     if process.returncode not in fine:
         raise RuntimeError(f"{' '.join(command)} exited {process.returncode}: {complaint[-2000:]!r}")
-    return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+    return seconds
 
 
 def interleaved(contenders: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:

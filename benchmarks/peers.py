@@ -27,8 +27,8 @@ def docker_cp(bench: Bench, place: str, names: list[str]) -> float:
     """The file, or the whole package where there are more: it takes one source at a time."""
     there = f"{bench.container.name}:{place}"
     if len(names) == 1:
-        return run(["docker", "cp", f"{bench.package}/{names[0]}", f"{there}/{names[0]}"]).seconds
-    return run(["docker", "cp", f"{bench.package}/.", there]).seconds
+        return run(["docker", "cp", f"{bench.package}/{names[0]}", f"{there}/{names[0]}"])
+    return run(["docker", "cp", f"{bench.package}/.", there])
 
 
 def tar_over_exec(bench: Bench, place: str, names: list[str]) -> float:
@@ -38,7 +38,7 @@ def tar_over_exec(bench: Bench, place: str, names: list[str]) -> float:
 def rsync(bench: Bench, place: str, _: list[str]) -> float:
     """``--rsh``: docker itself, which takes the container's name for the host."""
     there = f"{bench.container.name}:{place}/"
-    return run(["rsync", "--archive", "--rsh=docker exec -i", f"{bench.package}/", there]).seconds
+    return run(["rsync", "--archive", "--rsh=docker exec -i", f"{bench.package}/", there])
 
 
 def unison(bench: Bench, place: str, _: list[str]) -> float:
@@ -49,7 +49,7 @@ def unison(bench: Bench, place: str, _: list[str]) -> float:
         shell.write_text('#!/bin/sh\nname=$1\nshift 3\nexec docker exec -i "$name" "$@"\n')
         shell.chmod(0o755)
     here, there = str(bench.package), f"ssh://{bench.container.name}/{place}"
-    return run(["unison", here, there, "-batch", "-times", "-sshcmd", str(shell), "-force", here]).seconds
+    return run(["unison", here, there, "-batch", "-times", "-sshcmd", str(shell), "-force", here])
 
 
 PEERS: dict[tuple[str, str], Copy] = {

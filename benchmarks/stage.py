@@ -57,7 +57,7 @@ class Bench:
     def tool(self, command: str, *options: str, fine: tuple[int, ...] = (0,)) -> float:
         """Seconds of one command of ours."""
         where = ["-C", str(self.project.path), command, "--container", self.container.name]
-        return run([*TOOL, *where, *self.evidence, *options], fine=fine).seconds
+        return run([*TOOL, *where, *self.evidence, *options], fine=fine)
 
     def edit(self) -> None:
         """One line of one module, another at every call."""
@@ -92,7 +92,7 @@ class Bench:
         """Python, git's own look at the repository, and one start of Python in the container."""
         path = str(self.project.path)
         return sum(
-            run(command).seconds
+            run(command)
             for command in (
                 [sys.executable, "-c", "pass"],
                 ["git", "-C", path, "--no-optional-locks", "status", "--porcelain", "-z"],
@@ -106,7 +106,7 @@ class Bench:
     def tar(self, names: list[str], place: str) -> float:
         """Seconds of ``tar c | docker exec tar x``: these files of the package into a directory there."""
         source = ["tar", "c", "-C", str(self.package), *names]
-        return run(self.exec("tar", "x", "-C", place), source=source).seconds
+        return run(self.exec("tar", "x", "-C", place), source=source)
 
     def install(self, program: str) -> None:
         """This machine's program with its libraries; what the container has stays."""

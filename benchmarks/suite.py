@@ -22,9 +22,9 @@ def _start_up(option: str) -> Measure:
     def measure(_: Bench, rounds: int) -> list[Row]:
         return compare(
             option,
-            lambda: run([*TOOL, option]).seconds,
+            lambda: run([*TOOL, option]),
             "import click",
-            lambda: run([sys.executable, "-c", "import click"]).seconds,
+            lambda: run([sys.executable, "-c", "import click"]),
             1.5,
             rounds,
         )
@@ -60,20 +60,13 @@ def verify_first(bench: Bench, rounds: int) -> list[Row]:
     program = code % f"{bench.site}/sample_pkg/**/*.py"
 
     def floor() -> float:
-        return run(bench.exec("python3", "-I", "-S", "-c", program)).seconds
+        return run(bench.exec("python3", "-I", "-S", "-c", program))
 
     return compare("verify, nothing cached", ours, "sha256 in the container", floor, 1.5, rounds)
 
 
 def verify_again(bench: Bench, rounds: int) -> list[Row]:
     return compare("verify, unchanged", lambda: bench.tool("verify"), "F", bench.floor, 1.5, rounds)
-
-
-def copy_one(bench: Bench, rounds: int) -> list[Row]:
-    """What people would use instead; it verifies nothing."""
-    path = str(bench.package / "engine.py")
-    line = ["docker", "cp", path, f"{bench.container.name}:/tmp/engine.py"]
-    return compare("docker cp, one file", lambda: run(line).seconds, "F", bench.floor, None, rounds)
 
 
 SUITE: dict[str, Measure] = {
@@ -87,7 +80,6 @@ SUITE: dict[str, Measure] = {
     "push-many": push_many,
     "push-many-tmpfs": push_many_on_tmpfs,
     "watch-many": watch_many,
-    "copy-one": copy_one,
     "memory-many": memory_of_push(2000, 20_000),
     "memory-large": memory_of_push(200, 10_000_000),
     "idle-watch": idle_watch,

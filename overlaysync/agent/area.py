@@ -74,6 +74,13 @@ class Area:
         """Makes the directories of a transaction; only their owner may write there."""
         self.tree.make_directories(self.previous, without=WRITABLE_BY_OTHERS)
 
+    def is_settled(self) -> bool:
+        """Whether nothing of an interrupted transaction is left to be settled."""
+        status = self.tree.status
+        return status(self.home) is None or (
+            status(self.transaction) is None and status(self.manifest) is not None
+        )
+
     def read(self, path: bytes) -> tuple[str | None, dict[str, Any] | None]:
         """One of our JSON records as (text, object), or (None, None). Raises Failure("damaged")."""
         if self.tree.status(path) is None:

@@ -57,26 +57,30 @@ class Inspections:
 
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], Inspection] = {}
+        self._asked: list[Inspection] = []
 
     def begin(self, path: bytes, setting: Setting, question: dict[str, Any]) -> Inspection:
         """Asks one that is there, or a new one; ``finish`` has the answer."""
         inspection = self._kept.pop(_key(path, setting), None)
         if inspection is not None and inspection.would_start_alike():
             inspection.ask(question)
-            return inspection
-        if inspection is not None:
-            inspection.end()
-        return Inspection(path, setting, question)
+        else:
+            if inspection is not None:
+                inspection.end()
+            inspection = Inspection(path, setting, question)
+        self._asked.append(inspection)
+        return inspection
 
     def finish(self, inspection: Inspection, patience: Patience) -> Answer:
         """(answer, None) or (None, what went wrong); nothing is left of a process that is not kept."""
         answer, error = inspection.finish(patience)
+        self._asked.remove(inspection)
         path, setting = inspection.path, inspection.setting
         if inspection.asked > 1 and (answer is None or answer.get("outdated")):
             inspection.end()
             if patience.over():
                 return None, "no answer in time"
-            return self.finish(Inspection(path, setting, inspection.question), patience)
+            return self.finish(self.begin(path, setting, inspection.question), patience)
         can_be_kept = answer is not None and answer.pop("kept", False) and inspection.would_start_alike()
         if can_be_kept and len(self._kept) < KEPT and _key(path, setting) not in self._kept:
             self._kept[_key(path, setting)] = inspection
@@ -85,8 +89,11 @@ class Inspections:
         return answer, error
 
     def close(self) -> None:
-        while self._kept:
-            self._kept.popitem()[1].end()
+        """Nothing is left of any, asked or kept."""
+        for inspection in (*self._asked, *self._kept.values()):
+            inspection.end()
+        self._asked.clear()
+        self._kept.clear()
 
 
 def _key(path: bytes, setting: Setting) -> tuple[object, ...]:

@@ -19,6 +19,7 @@ from overlaysync.agent.tree import Tree
 
 TYPE_CHECKING = False  # typing itself takes too long to import
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     Answer = dict[str, Any]
@@ -35,6 +36,16 @@ class InstallRoot:
         self.staging: Staging | None = None
         self._ahead: tuple[Request, Answer] | None = None
         self.failure: Failure | None = None  # the first trouble while pieces came in; told by ``apply``
+        self.requests: dict[str, Callable[[Request], Answer]] = {
+            "open": self.open,
+            "release": self.release,
+            "glance": self.glance,
+            "look": self.look,
+            "begin": self.begin,
+            "apply": self.apply,
+            "record": self.record,
+            "roll_back": self.roll_back,
+        }
 
     def close(self) -> None:
         """Rolls back what was not recorded and lets go of everything."""
@@ -42,6 +53,7 @@ class InstallRoot:
             if self.transaction is not None:
                 self._end_transaction()
         finally:
+            self._ahead = None
             self.transaction = None  # what is not settled, the next contact settles
             if self.area is not None:
                 self.area.tree.close()
@@ -50,27 +62,33 @@ class InstallRoot:
     # -- reading ---------------------------------------------------------------------------------------
 
     def open_ahead(self, request: Request) -> None:
-        """Opens what will most likely be asked for next; trouble is found, and told, when it is."""
+        """Opens what will most likely be asked for next; trouble is found, and told, when it is.
+
+        What was interrupted is left for then too: nothing is written in a root that is only guessed.
+        """
         try:
-            self._ahead = (request, self._open(request))
+            self._ahead = (request, self._open(request, ahead=True))
         except (Failure, OSError):
-            self._ahead = None
+            self.close()
 
     def open(self, request: Request) -> Answer:
         """Opens the install root under the lock, settles what was interrupted, takes the inventory."""
         ahead, self._ahead = self._ahead, None
-        if ahead is not None and self.area is not None and ahead[0].asks_the_same(request):
+        if ahead is not None and ahead[0].asks_the_same(request):
             return ahead[1]
         return self._open(request)
 
-    def _open(self, request: Request) -> Answer:
+    def _open(self, request: Request, *, ahead: bool = False) -> Answer:
         self.close()
         metadata = request.path("metadata")
         tree = Tree(os.path.realpath(request.path("root")))
         try:
             area = Area(tree, request.text("distribution"))
             area.lock()
-            recovered = settle.recover(area)
+            if ahead and not area.is_settled():
+                raise Failure("usage", "there is something to settle")
+            area.check()
+            recovered = None if ahead else settle.recover(area)
             answer = inventory.take(tree, metadata, request.paths("packages"), request.mapping("known"))
             status = tree.status(area.manifest)
             answer.update(

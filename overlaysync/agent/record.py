@@ -27,13 +27,15 @@ class Record:
 
     def add(self, path: str, digest: str = "") -> None:
         directory, _, name = path.rpartition("/")
-        files = None if path.startswith("/") else self.files.get(directory)
-        if files is None and not path.startswith("/") and not _leaves_root(directory):
-            files = self.files[directory] = {}
-        if files is None or name in ("", ".", "..") or "\0" in name:
+        files = self.files.get(directory)
+        if path.startswith("/") or name in ("", ".", "..") or "\0" in name:
+            self.outside.append(path)
+        elif files is not None:
+            files[name] = digest
+        elif _leaves_root(directory):
             self.outside.append(path)
         else:
-            files[name] = digest
+            self.files[directory] = {name: digest}
 
 
 def read_record(tree: Tree, metadata: bytes) -> Record:
@@ -50,7 +52,7 @@ def read_record(tree: Tree, metadata: bytes) -> Record:
     record = Record(hashlib.sha256(content).hexdigest())
     try:
         for row in csv.reader(io.StringIO(to_text(content), newline="")):
-            if row and row[0] and not (row[0].endswith(".pyc") and "/__pycache__/" in row[0]):
+            if row and row[0] and not (row[0].endswith(".pyc") and "/__pycache__/" in "/" + row[0]):
                 record.add(*row[:2])
     except csv.Error as error:
         raise Failure("root", "it is damaged: %s" % error, to_text(path))

@@ -49,7 +49,7 @@ class Request:
 
     def part(self, name: str) -> Request | None:
         """Another request that is part of this one."""
-        return None if self._fields.get(name) is None else Request(self.mapping(name))
+        return None if self._fields.get(name) is None else Request({**self.mapping(name), "do": self.name})
 
     def asks_the_same(self, other: Request) -> bool:
         return self._asked() == other._asked()

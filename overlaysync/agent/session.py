@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     Answer = dict[str, Any]
 
 EVIDENCE_LIMIT = 4096
-OF_THE_ROOT = ("open", "release", "glance", "look", "begin", "apply", "record", "roll_back")
-"""Requests that ``InstallRoot`` answers."""
 
 
 class Session:
@@ -42,10 +40,9 @@ class Session:
 
     def handler(self, name: object) -> Callable[[Request], Answer] | None:
         """What answers a request of this name."""
-        if name in OF_THE_ROOT:
-            answering: Callable[[Request], Answer] = getattr(self._root(), str(name))
-            return answering
-        return self._own.get(name) if isinstance(name, str) else None
+        if not isinstance(name, str):
+            return None
+        return self._own.get(name) or self._root().requests.get(name)
 
     def piece(self, request: Request, body: bytes) -> None:
         """A piece of one operation's new content; trouble is answered by ``apply``."""

@@ -62,7 +62,7 @@ KNOWN_MODULES = {
         "0f20351ea7e90039c46d3fabdef991f28b1e3ff33eb13ee6f0d5cd21ea0e8b14",
     ),
 }
-"""By SHA-256 of their source: modules outside of the standard library that read nothing at the start."""
+"""By SHA-256 of their source: modules that read nothing at the start; their bytecode is taken to be of it."""
 CUSTOMISING = ("sitecustomize", "usercustomize", "apport_python_hook")
 """Modules that are imported at the start where they are there; the last one by Debian's ``sitecustomize``."""
 KNOWN_FINDERS = {"_frozen_importlib", "_frozen_importlib_external", "zipimport"}
@@ -137,8 +137,8 @@ def _settings_of(program: str) -> list[str]:
 
 def _of_module(module: Any) -> list[str]:
     """Where a module that was imported at the start comes from, and where others of its package would."""
-    cached = getattr(getattr(module, "__spec__", None), "cached", None)
     try:
+        cached = getattr(getattr(module, "__spec__", None), "cached", None)
         found = [getattr(module, "__file__", None), cached, *(getattr(module, "__path__", None) or ())]
     except Exception:  # a module of the target may have any __path__
         return []
@@ -173,7 +173,11 @@ def _runs_known_code_alone(code: set[bytes]) -> bool:
     finders = {getattr(finder, "__module__", "") for finder in (*sys.meta_path, *sys.path_hooks)}
     expected = {KNOWN_LINES.get(line, "") for line in code}
     expected.update(filter(_can_be_found, CUSTOMISING))
-    foreign = {name for name, module in list(sys.modules.items()) if not _is_pythons(module)} - {"__main__"}
+    foreign = {
+        name
+        for name, module in list(sys.modules.items())
+        if name in CUSTOMISING or not _is_pythons(module)  # Debian's stands among the standard library
+    } - {"__main__"}
     return (
         expected <= foreign
         and all(_digest(sys.modules[name]) in KNOWN_MODULES.get(name, ()) for name in foreign)
@@ -229,13 +233,13 @@ def _holds_nothing_else(handles: set[int]) -> bool:
 
 def main(questions: BinaryIO, answers: int, started: float, answer: Answering) -> None:
     """Answers JSON requests, each with one line of JSON, until what was read at the start has changed."""
-    world = World(started, {questions.fileno(), answers})
+    world = _look_around(started, {questions.fileno(), answers})
     for number, question in enumerate(questions):
         request = json.loads(question.decode("ascii"))
-        if number and not world.stands():
+        if number and not (world is not None and world.stands()):
             _write(answers, json.dumps({"outdated": True}) + "\n")
             return
-        child = _fork() if world.is_known else None
+        child = _fork() if world is not None and world.is_known else None
         if child is None:
             _write(answers, json.dumps(answer(request)) + "\n")
             return
@@ -244,6 +248,14 @@ def main(questions: BinaryIO, answers: int, started: float, answer: Answering) -
         if os.waitpid(child, 0)[1]:
             sys.exit(1)
         _write(answers, "\n")  # by which the child is known to have ended
+
+
+def _look_around(started: float, handles: set[int]) -> World | None:
+    """None where that is not to be done: modules of a target may raise anything when they are looked at."""
+    try:
+        return World(started, handles)
+    except Exception:
+        return None
 
 
 def _fork() -> int | None:

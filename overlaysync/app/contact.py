@@ -57,12 +57,15 @@ class Contact(Link, frozen=True):
         return (os.getpid(),) if self.identity.kind == "local" else ()
 
 
-def contact(call: Call, stage: Stage) -> Contact:
-    """What is there. Raises ConfigError, UsageError, TargetError, AgentLostError."""
+def contact(call: Call, stage: Stage, *, ahead: bool = True) -> Contact:
+    """What is there. Raises ConfigError, UsageError, TargetError, AgentLostError.
+
+    ``ahead``: the target opens the install root meanwhile, and takes its lock, for who opens it next.
+    """
     stage("contacting the target")
     opened = call.link()
     stage("finding the interpreter")
-    place = remembered(opened)
+    place = remembered(opened) if ahead else None
     if place is None:
         return find(opened)
     known = installed_cache(opened, place.root, place.object_format)

@@ -1,6 +1,6 @@
 """Starts the agent that the last run of the same command line started, before anything is loaded.
 
-What it imports is next to nothing: a whole ``docker exec`` passes meanwhile.
+What it imports is a small part of the tool: a whole ``docker exec`` passes while the rest is loaded.
 """
 
 from __future__ import annotations
@@ -9,6 +9,9 @@ import json
 import os
 import re
 from pathlib import Path
+
+import msgspec
+from msgspec import Struct
 
 from overlaysync.app.options import Options
 from overlaysync.errors import TargetError
@@ -23,6 +26,15 @@ PROGRAMS = frozenset({"docker"})
 CONTAINER = re.compile(r"[0-9a-f]{64}")
 
 
+class Known(Struct, frozen=True, array_like=True):
+    """What of a start is kept; the rest is the same each time."""
+
+    program: str
+    container: str
+    user: str | None
+    python: str
+
+
 def begin(options: Options) -> Begun:
     """Begins what is known; with nothing known, or in its way, nothing is begun."""
     try:
@@ -35,19 +47,20 @@ def remember(options: Options, begun: Begun) -> None:
     """What answered is begun the next time."""
     start, file = begun.last, _file(options)
     if start is not None and file is not None and start != _expected(options):
-        text = json.dumps([start.program, start.container, start.user, start.argv[0]])
-        save_cache(file, MAGIC, text.encode("ascii"))
+        known = Known(start.program, start.container, start.user, start.argv[0])
+        save_cache(file, MAGIC, msgspec.msgpack.encode(known))
 
 
 def _expected(options: Options) -> Start | None:
     file = _file(options)
     raw = load_cache(file, MAGIC) if file is not None else b""
-    if not raw:
+    try:
+        known = msgspec.msgpack.decode(raw, type=Known)
+    except msgspec.MsgspecError:
         return None
-    program, container, user, python = json.loads(raw)
-    if program not in PROGRAMS or not CONTAINER.fullmatch(container):
+    if known.program not in PROGRAMS or not CONTAINER.fullmatch(known.container):
         return None
-    return Start(program, container, user, (python, *arguments(IDLE_SECONDS)))
+    return Start(known.program, known.container, known.user, (known.python, *arguments(IDLE_SECONDS)))
 
 
 def _file(options: Options) -> Path | None:

@@ -13,7 +13,6 @@ import msgspec
 from msgspec import Struct, structs
 
 from overlaysync.model.target import (
-    UNKNOWN,
     InstalledDirectory,
     InstalledFile,
     InstalledPath,
@@ -26,8 +25,6 @@ FILE_SYSTEMS = frozenset({"overlay", "ext2", "ext3", "ext4", "xfs", "btrfs", "tm
 """Of which a file's time of status change is known to tell every change of its content."""
 
 KIND = "installed"
-KEPT = 32
-"""Targets that are remembered; containers come and go."""
 MAGIC = f"overlaysync installed files 1 {' '.join(InstalledFile.__struct_fields__)}\n".encode()
 
 
@@ -44,8 +41,7 @@ class InstalledCache:
     def __init__(
         self, directory: Path | None, identity: TargetIdentity, root: str, object_format: str
     ) -> None:
-        place = identity.container_id if identity.container_id != UNKNOWN else identity.name
-        name = "\n".join((identity.kind, place, root, object_format))
+        name = "\n".join((identity.kind, identity.itself, root, object_format))
         self._directory = directory
         self._file = cache_file(directory, KIND, name) if directory else None
         self._kept = _load(self._file) if self._file else {}
@@ -91,12 +87,9 @@ class InstalledCache:
         for path, (fingerprint, files) in self._new.items():
             with contextlib.suppress(UnicodeEncodeError, OverflowError):  # names and numbers of no format
                 kept = Kept(fingerprint, tuple(files.values()))
-                msgspec.msgpack.encode(kept)
+                msgspec.msgpack.encode({path: kept})
                 self._kept[path] = kept
-        with contextlib.suppress(UnicodeEncodeError):
-            save_cache(self._file, MAGIC, msgspec.msgpack.encode(self._kept))
-        with contextlib.suppress(OSError):
-            _forget_oldest(self._directory)
+        save_cache(self._file, MAGIC, msgspec.msgpack.encode(self._kept))
 
 
 def _load(file: Path) -> dict[str, Kept]:
@@ -127,9 +120,3 @@ def _tells_changes(inventory: Inventory) -> bool:
     """Whether all files lie on one file system whose times can be trusted."""
     below = [point for point in inventory.mounts if point != inventory.root]
     return inventory.file_system in FILE_SYSTEMS and not below
-
-
-def _forget_oldest(directory: Path) -> None:
-    files = sorted(directory.glob(f"{KIND}-*"), key=lambda file: file.stat().st_mtime, reverse=True)
-    for file in files[KEPT:]:
-        file.unlink(missing_ok=True)

@@ -61,7 +61,7 @@ def port(options: Options, source: Source, stage: Stage) -> Result:
         with alone(options):
             return result_of_port("port", carry(evidence, options, source, stages), None, stages)
     with Call(options) as call:
-        target = contact(call, stages)
+        target = contact(call, stages, ahead=False)
         with alone(options):
             return result_of_port("port", carry_for(target, options, source, stages), target, stages)
 

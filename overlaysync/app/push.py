@@ -40,7 +40,7 @@ def push(call: Call, stage: Stage, *, dry_run: bool = False, source: Source | No
     if source is None:
         with reading_ahead(call.options) as worktree:
             return push_over(contact(call, stages), worktree, call.options, stages, dry_run=dry_run)
-    target = contact(call, stages)
+    target = contact(call, stages, ahead=False)
 
     def push_there(there: Options) -> Result:
         with reading_ahead(there) as worktree:

@@ -1,6 +1,6 @@
 """Where a distribution was found the last time, so that the target can look there before it is asked to.
 
-It is a guess that costs nothing: what is opened in the end is what the interpreter names.
+It is a guess: what is opened in the end is what the interpreter names.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from overlaysync.app.calling import Link
 from overlaysync.app.installed_cache import InstalledCache
-from overlaysync.model.target import UNKNOWN
 from overlaysync.state.directories import cache_directory
 from overlaysync.worktree.cache import cache_file, load_cache, save_cache
 
@@ -54,6 +53,5 @@ def _file(link: Link) -> Path | None:
     directory, identity = cache_directory(), link.identity
     if directory is None:
         return None
-    place = identity.container_id if identity.container_id != UNKNOWN else identity.name
-    name = (identity.kind, place, link.name, link.named_interpreter or "", link.setting.user)
+    name = (identity.kind, identity.itself, link.name, link.named_interpreter or "", link.setting.user)
     return cache_file(directory, KIND, "\n".join(name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from overlaysync.app.calling import Call
     from overlaysync.app.options import Options, Stage
     from overlaysync.model.result import Result
+
+COLLECTING = (100_000, 20, 100)
+"""Almost nothing of what such a command makes goes before it ends: looking for that at the usual pace took a
+fourteenth of a push."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -120,11 +125,18 @@ def give_out_of_target(options: Options, use: Callable[[Call, Stage], Result], *
     """``give_out`` of a use case whose target is called while the use case is loaded."""
     from overlaysync.app.early import begin
 
+    gc.set_threshold(*COLLECTING)
+
     begun = begin(options)
     from overlaysync.app.calling import Call  # which takes about as long to load as an engine takes to start
 
-    with Call(options, begun) as call:
-        return give_out(lambda stage: use(call, stage), as_json=as_json)
+    call = Call(options, begun)
+
+    def run(stage: Stage) -> Result:
+        with call:  # a reader who takes his time must not hold the target's lock
+            return use(call, stage)
+
+    return give_out(run, as_json=as_json)
 
 
 def give_out(run: Callable[[Stage], Result], *, as_json: bool) -> int:

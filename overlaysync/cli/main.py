@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import signal
 import sys
 from importlib import import_module
@@ -26,11 +25,6 @@ COMMANDS = {
     "completion": "print a shell's completion script",
     "demo": "the whole job on a throw-away package, no container needed",
 }
-
-
-COLLECTING = (100_000, 20, 100)
-"""Almost nothing of what a command makes goes before it ends: looking for that at the usual pace took a
-fourteenth of a push."""
 
 
 class LazyGroup(click.Group):
@@ -84,5 +78,4 @@ def main() -> None:
     never_fail_to_print()
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # until now nothing was to be told of it
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    gc.set_threshold(*COLLECTING)
     sys.exit(run(overlaysync, sys.argv[1:]))

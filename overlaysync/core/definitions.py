@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import zip_longest
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_LINE_END = re.compile(rb"\r\n|\r|\n")  # what the parser takes for one, unlike bytes.splitlines
+LINE_END = re.compile(rb"\r\n|\r|\n")  # what the parser takes for one, unlike bytes.splitlines
 _BODIES = ("body", "orelse", "finalbody")
 _ANNOTATIONS = frozenset({"annotation", "returns"})
 _UNSEEN_FIELDS = frozenset(
@@ -101,7 +101,7 @@ def _parts(root: ast.AST) -> Iterator[str]:
 
 def units(tree: ast.Module, source: bytes) -> list[Unit]:
     """All units of a module that was parsed from the source, in the order of their lines."""
-    lines = _LINE_END.split(source)
+    lines = LINE_END.split(source)
     found: list[Unit] = []
     pending: list[tuple[ast.AST, str]] = [(statement, "") for statement in tree.body]
     while pending:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from types import CodeType
 
+from overlaysync.core.definitions import LINE_END
+
 _SAID_BY_CODE = (
     "co_name",
     "co_names",
@@ -49,15 +51,13 @@ def only_comments_differ(before: bytes, after: bytes) -> bool:
 
     So they are in no string that counts; and none of them, nor the line before, is continued by a backslash.
     """
-    old, new = before.split(b"\n"), after.split(b"\n")
+    old, new = LINE_END.split(before), LINE_END.split(after)
     shorter = min(len(old), len(new))
     start = next((at for at in range(shorter) if old[at] != new[at]), shorter)
     end = next((at for at in range(shorter - start) if old[-1 - at] != new[-1 - at]), shorter - start)
     differing = [*old[start : len(old) - end], *new[start : len(new) - end]]
     around = [*old[max(start - 1, 0) : start], *differing]
-    return all(_says_nothing(line) for line in differing) and not any(
-        line.rstrip(b"\r").endswith(b"\\") for line in around
-    )
+    return all(_says_nothing(line) for line in differing) and not any(line.endswith(b"\\") for line in around)
 
 
 def _says_nothing(line: bytes) -> bool:

@@ -105,7 +105,7 @@ def _compile(content: bytes | None) -> CodeType:
     """Compiling refuses what parsing lets through, such as a ``return`` outside of a function."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        code: CodeType = compile(content or b"", "<worktree>", "exec", dont_inherit=True)
+        code: CodeType = compile(content or b"", "<worktree>", "exec", dont_inherit=True, optimize=0)
         return code
 
 

@@ -41,6 +41,11 @@ class TargetIdentity(Struct, frozen=True):
     platform: str = UNKNOWN
     engine: str = UNKNOWN
 
+    @property
+    def itself(self) -> str:
+        """What no other target of its kind is called, now or later: a container's id, or else the name."""
+        return self.name if self.container_id == UNKNOWN else self.container_id
+
 
 class Setting(Struct, frozen=True):
     """How a workload of this target would be started, as far as the engine's configuration tells.

@@ -67,14 +67,20 @@ class ManifestDamagedError(ValueError):
 
 def encode(manifest: Manifest) -> str:
     """The text of a manifest: the same for equal manifests, ASCII, with a newline at its end."""
+    text = _plain(manifest)
+    if text is None:
+        values = msgspec.to_builtins(manifest)
+        text = json.dumps(values, indent=1, sort_keys=True, allow_nan=False)
+    return f"{text}\n"
+
+
+def _plain(manifest: Manifest) -> str | None:
+    """The text where nothing of it has to be escaped, as of almost all: in a tenth of the time."""
     try:
         raw = msgspec.json.encode(manifest, order="sorted")
     except UnicodeEncodeError:
-        raw = b""
-    if raw.isascii() and raw:
-        return msgspec.json.format(raw, indent=1).decode("ascii") + "\n"
-    values = msgspec.to_builtins(manifest)  # names that are not ASCII are escaped, which takes far longer
-    return json.dumps(values, indent=1, sort_keys=True, allow_nan=False) + "\n"
+        return None
+    return msgspec.json.format(raw, indent=1).decode("ascii") if raw.isascii() else None
 
 
 def decode(text: str) -> Manifest:

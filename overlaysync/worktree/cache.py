@@ -1,7 +1,7 @@
-"""Digests of files by their status, so that a second look at unchanged files reads none of them.
+"""Caches on the host: whole files with a digest; anything odd about one makes it empty.
 
-One file per worktree or target: a header, a digest, and fixed-size records of key and value. Anything odd
-about it makes it an empty cache; the cache can cost time, never an answer.
+``StatCache`` keeps digests of files by their status, so that a second look at unchanged files reads none.
+A cache can cost time, never an answer.
 """
 
 from __future__ import annotations
@@ -25,6 +25,10 @@ SETTLED_NS = 2_000_000_000
 clock's granularity (2 s on the coarsest file systems) could otherwise leave size and times as they are."""
 
 
+KEPT = 64
+"""Files of a kind that are kept, those that were used last."""
+
+
 def digest_size(object_format: str) -> int:
     """Bytes of an object id."""
     return 20 if object_format == "sha1" else 32
@@ -32,7 +36,7 @@ def digest_size(object_format: str) -> int:
 
 def cache_file(directory: Path, kind: str, name: str) -> Path:
     """The cache's file for what is called so (a worktree by its root)."""
-    return directory / f"{kind}-{xxhash.xxh3_128_hexdigest(name.encode('utf-8', 'surrogatepass'))}.stat"
+    return directory / f"{kind}-{xxhash.xxh3_128_hexdigest(name.encode('utf-8', 'surrogatepass'))}.cache"
 
 
 class StatCache:
@@ -88,6 +92,8 @@ def load_cache(file: Path, magic: bytes) -> bytes:
         raw = file.read_bytes()
     except OSError:
         return b""
+    with contextlib.suppress(OSError):
+        os.utime(file)  # by which the oldest are known
     start = len(magic) + _DIGEST_SIZE
     return raw[start:] if raw[:start] == magic + xxhash.xxh3_128_digest(raw[start:]) else b""
 
@@ -102,3 +108,12 @@ def save_cache(file: Path, magic: bytes, body: bytes) -> None:
             temporary.replace(file)
         finally:
             temporary.unlink(missing_ok=True)
+        _forget_oldest(file)
+
+
+def _forget_oldest(file: Path) -> None:
+    """Of the files of its kind; worktrees and containers come and go."""
+    kind = file.name.partition("-")[0]
+    files = sorted(file.parent.glob(f"{kind}-*"), key=lambda one: one.stat().st_mtime, reverse=True)
+    for one in files[KEPT:]:
+        one.unlink(missing_ok=True)

@@ -238,6 +238,42 @@ def test_a_customising_module_may_read_anything(place: Place) -> None:
     assert len(kept(place)) == 1
 
 
+DEBIANS = """# install the apport exception handler if available
+try:
+    import apport_python_hook
+except ImportError:
+    pass
+else:
+    apport_python_hook.install()
+"""
+
+
+def test_the_customising_module_of_debian_reads_nothing(place: Place) -> None:
+    place.site.write("custom/sitecustomize.py", DEBIANS)
+    settle()
+    for expected in (1, 1):
+        place.survey(PYTHONPATH=f"{place.site.root}/custom")
+        assert len(kept(place)) == expected
+    place.site.write("custom/apport_python_hook.py", "def install(): pass\n")
+    settle()
+    place.survey(PYTHONPATH=f"{place.site.root}/custom")
+    assert kept(place) == []
+
+
+def test_a_module_that_raises_when_it_is_looked_at(place: Place) -> None:
+    code = """
+import sys, types
+class Odd(types.ModuleType):
+    def __getattribute__(self, name):
+        raise RuntimeError(name)
+sys.modules["odd"] = Odd("odd")
+"""
+    install_hook(place.site.root, code)
+    settle()
+    assert origin(place, "sample.engine") == f"{place.site.root}/sample/engine.py"
+    assert kept(place) == []
+
+
 def test_what_a_child_finds_leaves_no_trace(place: Place) -> None:
     """A finder keeps what a directory held; a question that comes next must not be told of that."""
     settle()

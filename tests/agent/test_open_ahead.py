@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from overlaysync.model.target import Inventory
 from overlaysync.remote.session import AgentSession, opening
 from tests.agent.conftest import Start
 from tests.agent.test_inspector import Place, make_place
+from tests.agent.test_interruption import applied, wait_until_gone
 from tests.agent.vocabulary import METADATA, NAME, Site
 
 
@@ -69,3 +72,19 @@ def test_trouble_is_told_when_it_is_asked_for(place: Place, tmp_path: Path, star
         open_root(place.session, place.site.root)
     other.release()
     assert open_root(place.session, place.site.root).root == str(place.site.root)
+
+
+def test_what_was_interrupted_is_left_for_who_asks(place: Place, start: Start) -> None:
+    """A root that is only guessed is not written to; and what was done there must be told."""
+    before = place.site.snapshot()
+    other = start()
+    open_root(other, place.site.root)
+    applied(place.site, other)
+    os.kill(other.hello.pid, signal.SIGKILL)
+    wait_until_gone(other.hello.pid)
+    interrupted = place.site.snapshot()
+    assert interrupted != before
+    ask(place, place.site.root)
+    assert place.site.snapshot() == interrupted
+    assert "rolled back" in (open_root(place.session, place.site.root).recovered or "")
+    assert place.site.snapshot() == before

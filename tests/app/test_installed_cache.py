@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from overlaysync.app.installed_cache import KEPT, MAGIC, InstalledCache
+from overlaysync.app.installed_cache import MAGIC, InstalledCache
 from overlaysync.model.target import (
     FileKind,
     InstalledDirectory,
@@ -19,7 +19,7 @@ from overlaysync.model.target import (
     TargetIdentity,
 )
 from overlaysync.model.worktree import ObjectId, Sha256
-from overlaysync.worktree.cache import SETTLED_NS, save_cache
+from overlaysync.worktree.cache import KEPT, SETTLED_NS, save_cache
 
 IDENTITY = TargetIdentity("docker", "dev", container_id="1" * 64)
 INVENTORY = Inventory("/site", "x.dist-info", None, (), file_system="overlay")

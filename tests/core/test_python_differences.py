@@ -64,6 +64,8 @@ def test_only_what_is_sure_is_said(left: str, right: str, sure: bool) -> None:
         ("# a \\\nb = c\n", "# b \\\nb = c\n", False),
         ("a = b + c\n", "a = b - c\n", False),
         ("a: int\n", "a: str\n", False),
+        ("# a\rb = c + d\n", "# a\rb = c - d\n", False),
+        ("# a\rb = c\n", "# e\rb = c\n", True),
     ],
 )
 def test_lines_that_say_nothing(left: str, right: str, only: bool) -> None:
@@ -76,10 +78,14 @@ CODE_LINES = st.sampled_from(
 )
 
 
-@given(st.lists(CODE_LINES, max_size=8), st.lists(CODE_LINES, max_size=8))
-def test_where_only_comments_differ_the_syntax_is_the_same(left: list[str], right: list[str]) -> None:
+@given(
+    st.lists(CODE_LINES, max_size=8), st.lists(CODE_LINES, max_size=8), st.sampled_from(["\n", "\r", "\r\n"])
+)
+def test_where_only_comments_differ_the_syntax_is_the_same(
+    left: list[str], right: list[str], end: str
+) -> None:
     """But for strings that stand alone, which nothing reads."""
-    texts = ["\n".join(lines) for lines in (left, right)]
+    texts = [end.join(lines) for lines in (left, right)]
     with contextlib.suppress(SyntaxError):
         trees = [_without_lone_strings(ast.parse(text)) for text in texts]
         codes = [compile(text, "<side>", "exec") for text in texts]
