@@ -26,18 +26,23 @@ COMPLAINT_LIMIT = 2000
 PIECE = 64 * 1024
 TURN = 0.05  # seconds between two looks at whether it has ended
 KEPT = 8
-SENT = ("overlaysync.agent.template", "overlaysync.agent.inspector")
+SENT = tuple("overlaysync.agent.%s" % name for name in ("native", "installed", "inspector", "template"))
+"""Modules that run in the interpreter, each after those that it imports."""
 
 STARTER = """
 import sys
 if sys.version_info < (3, 8):
     sys.exit("Python %d.%d is older than 3.8" % sys.version_info[:2])
-with open(int(sys.argv[2]), "rb") as stream:
-    template, inspector = {"__name__": "overlaysync_template"}, {"__name__": "overlaysync_inspector"}
-    for names in template, inspector:
+first = sys.path[:1] if sys.path[:1] == [""] else []
+del sys.path[:len(first)]  # a json.py in the working directory must not be ours
+with open(int(sys.argv[-2]), "rb") as stream:
+    for name in sys.argv[2:-2]:
         source = stream.read(int(stream.readline()))
-        exec(compile(source, "<%s>" % names["__name__"], "exec"), names)
-    template["main"](stream, int(sys.argv[3]), float(sys.argv[1]), inspector["answer"])
+        sys.modules[name] = type(sys)(name)
+        exec(compile(source, "<%s>" % name, "exec"), sys.modules[name].__dict__)
+    sent = [sys.modules.pop(name) for name in sys.argv[2:-2]]
+    sys.path[:0] = first
+    sent[-1].main(stream, int(sys.argv[-1]), float(sys.argv[1]), sent[-2].answer)
 """
 
 
@@ -179,7 +184,7 @@ class Inspection:
         setting = self.setting
         try:
             return subprocess.Popen(
-                [self.path, b"-B", b"-c", STARTER, str(time.time()), str(reading), str(writing)],
+                [self.path, b"-B", b"-c", STARTER, str(time.time()), *SENT, str(reading), str(writing)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,

@@ -7,18 +7,15 @@ Question and answer go through inherited handles: what start-up hooks read or pr
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+import re
+import site
 import sys
+from importlib import machinery
 
-_first = sys.path[:1] if sys.path[:1] == [""] else []
-del sys.path[: len(_first)]  # a json.py in the working directory must not be ours
-import hashlib  # noqa: E402
-import json  # noqa: E402
-import os  # noqa: E402
-import re  # noqa: E402
-import site  # noqa: E402
-from importlib import machinery  # noqa: E402
-
-sys.path[:0] = _first
+from overlaysync.agent.native import never_waiting, search_path
 
 TYPE_CHECKING = False  # typing itself takes too long to import
 if TYPE_CHECKING:
@@ -78,7 +75,7 @@ class World:
     """
 
     def __init__(self, started: float, handles: set[int]) -> None:
-        places = {entry for entry in sys.path if isinstance(entry, str) and entry}
+        places = {entry for entry in search_path() if entry}
         places.update(getattr(site, "getsitepackages", list)(), filter(None, [site.USER_SITE]))
         files = {path for directory in places for path in _pth_files(directory)}
         lines = {path: _lines(path) for path in files}
@@ -112,7 +109,7 @@ def _pth_files(directory: str) -> list[str]:
 def _lines(path: str) -> list[bytes] | None:
     """The lines of a ``.pth`` file; None where versions of Python do not agree on what they are."""
     try:
-        with open(path, "rb", opener=_never_waiting) as stream:
+        with open(path, "rb", opener=never_waiting) as stream:
             content = stream.read(TEXT_LIMIT + 1)
         text = content.decode("utf-8-sig")
     except (OSError, UnicodeError):
@@ -161,10 +158,6 @@ def _stamp(path: str) -> tuple[int, ...] | None:
     return now.st_dev, now.st_ino, now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_mode
 
 
-def _never_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK)  # a FIFO would wait for its writer
-
-
 def _runs_known_code_alone(code: set[bytes]) -> bool:
     """Whether all that ran at the start is the standard library, or known to read nothing.
 
@@ -210,7 +203,7 @@ def _is_pythons(module: Any) -> bool:
 def _digest(module: Any) -> str | None:
     """Of the source that a module was loaded from, as it is now."""
     try:
-        with open(module.__spec__.origin, "rb", opener=_never_waiting) as stream:
+        with open(module.__spec__.origin, "rb", opener=never_waiting) as stream:
             return hashlib.sha256(stream.read(TEXT_LIMIT)).hexdigest()
     except (OSError, AttributeError, TypeError):
         return None

@@ -336,6 +336,19 @@ def test_the_files_that_are_not_modules(place: Place) -> None:
     assert unreadable == [(files[-1], "No such file or directory")]
 
 
+FINDER = """
+import sys
+from importlib.machinery import PathFinder, SourceFileLoader
+from importlib.util import spec_from_file_location
+class Finder:
+    @staticmethod
+    def find_spec(name, path, target=None):
+        found = PathFinder.find_spec(name, path)
+        if name == "sample.engine":
+            {change}
+        return found
+sys.meta_path.insert(0, Finder)
+"""
 LOADERS = {
     "other bytes": """
 from importlib.machinery import SourceFileLoader
@@ -346,30 +359,12 @@ SourceFileLoader.get_data = lambda self, path: read(self, path) + b"\\nother = 1
 from importlib.machinery import SourceFileLoader
 SourceFileLoader.source_to_code = lambda self, data, path, **_: compile("other = 1", path, "exec")
 """,
-    "another file": """
-import sys
-from importlib.machinery import PathFinder, SourceFileLoader
-from importlib.util import spec_from_file_location
-class Finder:
-    @staticmethod
-    def find_spec(name, path, target=None):
-        found = PathFinder.find_spec(name, path)
-        if name == "sample.engine":
-            return spec_from_file_location(name, found.origin, loader=SourceFileLoader(name, __file__))
-sys.meta_path.insert(0, Finder)
-""",
-    "one of its own": """
-import sys
-from importlib.machinery import PathFinder
-class Finder:
-    @staticmethod
-    def find_spec(name, path, target=None):
-        found = PathFinder.find_spec(name, path)
-        if name == "sample.engine":
-            found.loader.get_code = lambda name: compile("other = 1", "x", "exec")
-        return found
-sys.meta_path.insert(0, Finder)
-""",
+    "another file": FINDER.format(
+        change="return spec_from_file_location(name, found.origin, loader=SourceFileLoader(name, __file__))"
+    ),
+    "one of its own": FINDER.format(
+        change='found.loader.get_code = lambda name: compile("other = 1", "x", "exec")'
+    ),
 }
 
 
