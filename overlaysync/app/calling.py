@@ -112,12 +112,13 @@ def link(
 
     Raises ConfigError, UsageError, TargetError, AgentLostError.
     """
-    configuration = load(find_root(options.worktree), options.config)
+    root = find_root(options.worktree)
+    configuration = load(root, options.config)
     package = select(configuration, options.distribution)
     name = _named(package)
     specification, found_by = options.container or configuration.target, None
     if specification is None:
-        specification, found_by = _discover(find_root(options.worktree))
+        specification, found_by = _discover(root)
     package = on_this_machine(package) if specification.startswith(LOCAL) else package
     interpreter = options.interpreter or package.interpreter
     begun, user = begun or Begun(), options.user or package.user

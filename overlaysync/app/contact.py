@@ -9,7 +9,7 @@ from msgspec import structs
 
 from overlaysync.app.calling import Call, Link
 from overlaysync.app.options import Stage
-from overlaysync.app.remembered import Place, installed_cache, remember, remembered
+from overlaysync.app.remembered import Guess, Place, guess, installed_cache, remember
 from overlaysync.core.modules import choose
 from overlaysync.errors import LockedError, TargetError
 from overlaysync.model.target import (
@@ -28,6 +28,7 @@ class Contact(Link, frozen=True):
 
     interpreter: Interpreter
     distribution: Distribution
+    guess: Guess | None = None  # what the target has opened already, if it was right
 
     def open(self, object_format: str) -> Inventory:
         """Locks the install root and takes the inventory (see ``AgentSession.open``).
@@ -37,7 +38,11 @@ class Contact(Link, frozen=True):
         distribution, deadline = self.distribution, time.monotonic() + LOCK_SECONDS
         root = distribution.place or distribution.root
         packages = tuple(sorted(distribution.mapped)) if distribution.place is not None else ()
-        known = installed_cache(self, root, object_format)
+        place = Place(root, distribution.metadata, packages, object_format)
+        if self.guess is not None and self.guess.place == place:
+            known = self.guess.known
+        else:
+            known = installed_cache(self, root, object_format)
         while True:
             try:
                 inventory = self.session.open(
@@ -49,7 +54,8 @@ class Contact(Link, frozen=True):
                 time.sleep(0.2)
             else:
                 known.save()
-                remember(self, Place(root, distribution.metadata, packages, object_format))
+                if self.guess is None or self.guess.place != place:
+                    remember(self, place)
                 return inventory
 
     def own_processes(self) -> tuple[int, ...]:
@@ -65,20 +71,20 @@ def contact(call: Call, stage: Stage, *, ahead: bool = True) -> Contact:
     stage("contacting the target")
     opened = call.link()
     stage("finding the interpreter")
-    place = remembered(opened) if ahead else None
-    if place is None:
-        return find(opened)
-    known = installed_cache(opened, place.root, place.object_format)
-    return find(opened, opening(place.root, place.metadata, opened.name, known, place.packages))
+    return find(opened, guess(opened) if ahead else None)
 
 
-def find(link: Link, ahead: Opening | None = None) -> Contact:
+def find(link: Link, guess: Guess | None = None) -> Contact:
     """The interpreter and the distribution, as they are now. Raises TargetError, AgentLostError.
 
-    ``ahead``: what the target opens meanwhile (see ``AgentSession.interpreters``).
+    ``guess``: what the target opens meanwhile (see ``AgentSession.interpreters``).
     """
+    ahead = None
+    if guess is not None:
+        place = guess.place
+        ahead = opening(place.root, place.metadata, link.name, guess.known, place.packages)
     found = _interpreter(link, ahead)
-    return Contact(**structs.asdict(link), interpreter=found, distribution=_distribution(found))
+    return Contact(**structs.asdict(link), interpreter=found, distribution=_distribution(found), guess=guess)
 
 
 def _distribution(interpreter: Interpreter) -> Distribution:

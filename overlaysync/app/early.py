@@ -45,8 +45,10 @@ def begin(options: Options) -> Begun:
 
 def remember(options: Options, begun: Begun) -> None:
     """What answered is begun the next time."""
-    start, file = begun.last, _file(options)
-    if start is not None and file is not None and start != _expected(options):
+    start = begun.last
+    if start is None or start == begun.expected:
+        return
+    if (file := _file(options)) is not None:
         known = Known(start.program, start.container, start.user, start.argv[0])
         save_cache(file, MAGIC, msgspec.msgpack.encode(known))
 

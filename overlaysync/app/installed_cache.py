@@ -5,7 +5,6 @@ What a push replaces is always hashed again, in the target, and so is what it wr
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -19,13 +18,17 @@ from overlaysync.model.target import (
     Inventory,
     TargetIdentity,
 )
-from overlaysync.worktree.cache import SETTLED_NS, cache_file, load_cache, save_cache
+from overlaysync.worktree.cache import cache_file, is_settled, load_cache, save_cache
 
 FILE_SYSTEMS = frozenset({"overlay", "ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "zfs", "f2fs"})
 """Of which a file's time of status change is known to tell every change of its content."""
 
 KIND = "installed"
 MAGIC = f"overlaysync installed files 1 {' '.join(InstalledFile.__struct_fields__)}\n".encode()
+
+
+NO_FORMAT = (UnicodeEncodeError, OverflowError)
+"""What names that are not UTF-8, and numbers of no file, come to."""
 
 
 class Kept(Struct, frozen=True, array_like=True):
@@ -42,7 +45,6 @@ class InstalledCache:
         self, directory: Path | None, identity: TargetIdentity, root: str, object_format: str
     ) -> None:
         name = "\n".join((identity.kind, identity.itself, root, object_format))
-        self._directory = directory
         self._file = cache_file(directory, KIND, name) if directory else None
         self._kept = _load(self._file) if self._file else {}
         self._trusted = False
@@ -77,19 +79,31 @@ class InstalledCache:
                 self._new[directory] = seen.fingerprint, {item.path: item for item in seen.files}
             _, known = self._new.get(directory, ("", {}))
             before = known.get(file.path)
-            if before is not None and before.stamp == file.stamp and _is_settled(file, began):
+            if before is None or file.stamp is None or before.stamp != file.stamp:
+                continue
+            if is_settled(file.stamp, began):
                 known[file.path] = structs.replace(before, sha256=file.sha256, blob=file.blob)
 
     def save(self) -> None:
-        if self._directory is None or self._file is None or not (self._new or self._seen != self._kept):
+        if self._file is None or not (self._new or self._seen != self._kept):
             return
-        self._kept = dict(self._seen)
-        for path, (fingerprint, files) in self._new.items():
-            with contextlib.suppress(UnicodeEncodeError, OverflowError):  # names and numbers of no format
-                kept = Kept(fingerprint, tuple(files.values()))
-                msgspec.msgpack.encode({path: kept})
-                self._kept[path] = kept
-        save_cache(self._file, MAGIC, msgspec.msgpack.encode(self._kept))
+        new = {path: Kept(mark, tuple(files.values())) for path, (mark, files) in self._new.items()}
+        kept = {**self._seen, **new}
+        try:
+            raw = msgspec.msgpack.encode(kept)
+        except NO_FORMAT:
+            kept = {path: one for path, one in kept.items() if _has_a_form(path, one)}
+            raw = msgspec.msgpack.encode(kept)
+        self._kept = kept
+        save_cache(self._file, MAGIC, raw)
+
+
+def _has_a_form(path: str, kept: Kept) -> bool:
+    try:
+        msgspec.msgpack.encode((path, kept))
+    except NO_FORMAT:
+        return False
+    return True
 
 
 def _load(file: Path) -> dict[str, Kept]:
@@ -109,11 +123,6 @@ def _recalled(file: InstalledFile, before: InstalledFile | None) -> InstalledFil
 
 def _without_digests(file: InstalledFile) -> InstalledFile:
     return structs.replace(file, sha256=None, blob=None)
-
-
-def _is_settled(file: InstalledFile, began: int) -> bool:
-    """Whether a later write within the granularity of a clock would be seen."""
-    return file.stamp is not None and max(file.stamp[3:5]) + SETTLED_NS < began
 
 
 def _tells_changes(inventory: Inventory) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -27,6 +28,19 @@ class Place(Struct, frozen=True, array_like=True):
     metadata: str
     packages: tuple[str, ...]
     object_format: str
+
+
+class Guess(NamedTuple):
+    """Where it is expected, with what is known of it."""
+
+    place: Place
+    known: InstalledCache
+
+
+def guess(link: Link) -> Guess | None:
+    """What was opened the last time; None where that is not known."""
+    place = remembered(link)
+    return None if place is None else Guess(place, installed_cache(link, place.root, place.object_format))
 
 
 def installed_cache(link: Link, root: str, object_format: str) -> InstalledCache:

@@ -31,7 +31,7 @@ class Begun:
 
     def __init__(self, expected: Start | None = None) -> None:
         self._turn = threading.Lock()
-        self._expected = expected
+        self.expected = expected
         self._process = ChildProcess(expected.command()) if expected is not None else None
         self.last: Start | None = None
 
@@ -40,7 +40,7 @@ class Begun:
         self.last = start
         with self._turn:
             process, self._process = self._process, None
-        if process is not None and start == self._expected and process.wait(0.0) is None:
+        if process is not None and start == self.expected and process.wait(0.0) is None:
             return process
         if process is not None:
             process.kill()

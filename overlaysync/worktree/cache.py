@@ -39,6 +39,12 @@ def cache_file(directory: Path, kind: str, name: str) -> Path:
     return directory / f"{kind}-{xxhash.xxh3_128_hexdigest(name.encode('utf-8', 'surrogatepass'))}.cache"
 
 
+def is_settled(stamp: Stamp, hashed_at: int) -> bool:
+    """Whether a write after ``hashed_at``, in ns the time before a file was read, would change its stamp."""
+    _, _, _, mtime_ns, ctime_ns, _ = stamp
+    return max(mtime_ns, ctime_ns) + SETTLED_NS < hashed_at
+
+
 class StatCache:
     """What is known of files by device, inode, size, times and mode; with no ``file``, nothing ever is.
 
@@ -63,8 +69,7 @@ class StatCache:
 
     def remember(self, path: str, stamp: Stamp, value: bytes, hashed_at: int) -> None:
         """Keeps a value. ``hashed_at`` is the time before reading, in ns; racy files are not kept."""
-        _, _, _, mtime_ns, ctime_ns, _ = stamp
-        if self._file is not None and max(mtime_ns, ctime_ns) + SETTLED_NS < hashed_at:
+        if self._file is not None and is_settled(stamp, hashed_at):
             self._seen[_key(path, stamp)] = value
 
     def save(self) -> None:

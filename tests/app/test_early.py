@@ -86,4 +86,6 @@ def test_without_the_program_nothing_is_begun(
 ) -> None:
     answered(options)
     monkeypatch.setenv("PATH", str(tmp_path))
-    begin(options).end()
+    begun = begin(options)
+    assert begun.expected is None
+    begun.end()
