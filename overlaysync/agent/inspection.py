@@ -5,6 +5,7 @@ One that is as if it were started anew (see ``template``) is asked again; any ot
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import select
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 ANSWER_LIMIT = 16 * 1024 * 1024
 COMPLAINT_LIMIT = 2000
 PIECE = 64 * 1024
+SET_PIPE_SIZE, PIPE_SIZE = 1031, 1 << 18
+"""``F_SETPIPE_SZ`` of Linux, which Python names since 3.10, and room for all that is sent at first."""
 TURN = 0.05  # seconds between two looks at whether it has ended
 KEPT = 8
 SENT = tuple("overlaysync.agent.%s" % name for name in ("native", "installed", "inspector", "template"))
@@ -35,11 +38,16 @@ if sys.version_info < (3, 8):
     sys.exit("Python %d.%d is older than 3.8" % sys.version_info[:2])
 first = sys.path[:1] if sys.path[:1] == [""] else []
 del sys.path[:len(first)]  # a json.py in the working directory must not be ours
+import marshal
+from _frozen_importlib_external import MAGIC_NUMBER
 with open(int(sys.argv[-2]), "rb") as stream:
+    made_for = stream.readline().decode("ascii").strip()
+    can_run_it = made_for == "%s %s" % (sys.implementation.cache_tag, MAGIC_NUMBER.hex())
     for name in sys.argv[2:-2]:
-        source = stream.read(int(stream.readline()))
+        source, code = [stream.read(int(size)) for size in stream.readline().split()]
+        code = marshal.loads(code) if can_run_it else compile(source, "<%s>" % name, "exec")
         sys.modules[name] = type(sys)(name)
-        exec(compile(source, "<%s>" % name, "exec"), sys.modules[name].__dict__)
+        exec(code, sys.modules[name].__dict__)
     sent = [sys.modules.pop(name) for name in sys.argv[2:-2]]
     sys.path[:0] = first
     sent[-1].main(stream, int(sys.argv[-1]), float(sys.argv[1]), sent[-2].answer)
@@ -63,9 +71,32 @@ class Inspections:
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], Inspection] = {}
         self._asked: list[Inspection] = []
+        self._ahead: dict[tuple[object, ...], Inspection] = {}
+
+    def begin_ahead(self, path: bytes, setting: Setting, question: dict[str, Any]) -> None:
+        """Asks a new one what will most likely be asked for next."""
+        if len(self._ahead) < KEPT and _key(path, setting) not in self._ahead:
+            self._ahead[_key(path, setting)] = Inspection(path, setting, question)
+
+    def forget_ahead(self) -> None:
+        for inspection in self._ahead.values():
+            inspection.end()
+        self._ahead.clear()
+
+    def _taken_ahead(self, path: bytes, setting: Setting, question: dict[str, Any]) -> Inspection | None:
+        """The one that was asked already, where it is the same as one that would be asked now."""
+        inspection = self._ahead.pop(_key(path, setting), None)
+        if inspection is None or (inspection.question == question and inspection.is_at_its_place()):
+            return inspection
+        inspection.end()
+        return None
 
     def begin(self, path: bytes, setting: Setting, question: dict[str, Any]) -> Inspection:
         """Asks one that is there, or a new one; ``finish`` has the answer."""
+        ahead = self._taken_ahead(path, setting, question)
+        if ahead is not None:
+            self._asked.append(ahead)
+            return ahead
         inspection = self._kept.pop(_key(path, setting), None)
         if inspection is not None and inspection.would_start_alike():
             inspection.ask(question)
@@ -95,6 +126,7 @@ class Inspections:
 
     def close(self) -> None:
         """Nothing is left of any, asked or kept."""
+        self.forget_ahead()
         for inspection in (*self._asked, *self._kept.values()):
             inspection.end()
         self._asked.clear()
@@ -111,7 +143,7 @@ class Inspection:
     def __init__(self, path: bytes, setting: Setting, question: dict[str, Any]) -> None:
         self.path, self.setting, self.asked = path, setting, 0
         self._place = _place(path, setting)
-        self._unsent = b"".join(b"%d\n" % len(source) + source for source in map(_source, SENT))
+        self._unsent = _sent()
         self._answer = bytearray()
         self._complaint = b""
         reading, self._asking = os.pipe()
@@ -121,6 +153,10 @@ class Inspection:
         for handle in (reading, writing, errors):
             os.close(handle)
         os.set_blocking(self._asking, False)
+        try:
+            fcntl.fcntl(self._asking, SET_PIPE_SIZE, PIPE_SIZE)
+        except OSError:
+            pass  # it starts more slowly, where the system has no room
         self.ask(question)
 
     def ask(self, question: dict[str, Any]) -> None:
@@ -130,13 +166,17 @@ class Inspection:
         self._answer.clear()
         self._send()
 
+    def is_at_its_place(self) -> bool:
+        """Whether a start would find the same program and directory now."""
+        return self._place == _place(self.path, self.setting)
+
     def would_start_alike(self) -> bool:
         """Whether it lives, no wrapper started it, and path and directory are what they were.
 
         Nothing of its start-up hooks may live either, which would be taken for workload.
         """
         process = self._process
-        if process is None or process.poll() is not None or self._place != _place(self.path, self.setting):
+        if process is None or process.poll() is not None or not self.is_at_its_place():
             return False
         try:
             program = os.readlink(b"/proc/%d/exe" % process.pid)
@@ -232,10 +272,13 @@ class Inspection:
             self._unsent = b""  # it ended early; its standard error says why
 
 
-def _source(module: str) -> bytes:
-    """The text of a module of the agent, which is not loaded here."""
-    source: bytes = find_spec(module).loader.get_source(module).encode("utf-8")  # type: ignore[union-attr]
-    return source
+def _sent() -> bytes:
+    """The modules that run in the interpreter as ``STARTER`` reads them; they are not loaded here."""
+    loader: Any = find_spec(SENT[0]).loader  # type: ignore[union-attr]
+    content = b"%s\n" % loader.made_for.encode("ascii")
+    for source, code in map(loader.get_both, SENT):
+        content += b"%d %d\n" % (len(source), len(code)) + source + code
+    return content
 
 
 def _place(path: bytes, setting: Setting) -> tuple[object, ...]:

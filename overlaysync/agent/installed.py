@@ -157,7 +157,8 @@ def _as_installed(directory: str, copies: list[str], *, libraries: bool) -> dict
         record = read(place, RECORD_LIMIT) or ""
         digest.update(record.encode("utf-8", "surrogatepass"))
         places.append(place)
-        places += [os.path.join(directory, path) for path in LIBRARY.findall(record) if libraries]
+        if libraries:
+            places += [os.path.join(directory, path) for path in LIBRARY.findall(record)]
     times = [status for place in places if (status := _status(place)) is not None]
     version = METADATA.match(copies[0])
     return {

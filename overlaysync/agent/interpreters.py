@@ -28,6 +28,18 @@ def _distrusted(path: bytes, setting: Setting) -> str | None:
     return None
 
 
+def prepare(request: Request, inspections: Inspections) -> None:
+    """Begins to ask the interpreters that will most likely be asked."""
+    setting = Setting(request)
+    for path in request.paths("interpreters"):
+        if request.flag("named") or not _distrusted(path, setting):
+            inspections.begin_ahead(path, setting, _question(request))
+
+
+def _question(request: Request) -> dict[str, Any]:
+    return {"do": "survey", "distribution": request.text("distribution")}
+
+
 def survey(
     request: Request, host: int, inspections: Inspections, meanwhile: Callable[[], object]
 ) -> list[dict[str, Any]]:
@@ -40,12 +52,13 @@ def survey(
     explicit = request.optional_path("interpreter")
     hints = request.paths("hints")
     paths = [explicit] if explicit else candidates(setting.environment, setting.directory, hints)
-    question = {"do": "survey", "distribution": request.text("distribution")}
+    question = _question(request)
     patience = Patience(request.seconds("patience"), host)
     asked = []
     for path in paths:
         reason = None if explicit else _distrusted(path, setting)
         asked.append((path, reason, None if reason else inspections.begin(path, setting, question)))
+    inspections.forget_ahead()
     meanwhile()
     rows = []
     for path, reason, inspection in asked:

@@ -47,9 +47,9 @@ class Request:
     def rows(self, name: str) -> list[Any]:
         return self._value(name, list)
 
-    def part(self, name: str) -> Request | None:
+    def part(self, name: str) -> Request:
         """Another request that is part of this one."""
-        return None if self._fields.get(name) is None else Request({**self.mapping(name), "do": self.name})
+        return Request({**self.mapping(name), "do": self.name})
 
     def asks_the_same(self, other: Request) -> bool:
         return self._asked() == other._asked()

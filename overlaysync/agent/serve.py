@@ -100,5 +100,7 @@ def _serve(session: Session, receive: frames.Receive, send: Any) -> None:
             return
         if request.name == "piece":
             session.piece(request, body)
+        elif request.name == "prepare":
+            session.prepare(request)
         else:
             send(answer(session, request))

@@ -6,6 +6,7 @@ import os
 import stat
 
 from overlaysync.agent import interpreters, processes
+from overlaysync.agent.failure import Failure
 from overlaysync.agent.inspection import Inspections
 from overlaysync.agent.request import Request
 
@@ -48,6 +49,14 @@ class Session:
         """A piece of one operation's new content; trouble is answered by ``apply``."""
         self._root().piece(request, body)
 
+    def prepare(self, request: Request) -> None:
+        """Begins what will most likely be asked for next; trouble with it is told when it is."""
+        try:
+            interpreters.prepare(request, self._inspections)
+            self._root().open_ahead(request.part("opening"))
+        except (Failure, OSError):
+            pass
+
     def end(self) -> None:
         """The conversation is over: what was not recorded is rolled back, and nothing goes on."""
         try:
@@ -66,14 +75,7 @@ class Session:
     # -- requests --------------------------------------------------------------------------------------
 
     def interpreters(self, request: Request) -> Answer:
-        ahead = request.part("ahead")
-
-        def meanwhile() -> None:
-            root = self._root()
-            if ahead is not None:
-                root.open_ahead(ahead)
-
-        return {"interpreters": interpreters.survey(request, self._host, self._inspections, meanwhile)}
+        return {"interpreters": interpreters.survey(request, self._host, self._inspections, self._root)}
 
     def processes(self, request: Request) -> Answer:
         return {"processes": processes.survey(request)}

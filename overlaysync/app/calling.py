@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from overlaysync.app.early import remember
+from overlaysync.app.early import Early, agent_bundle
 from overlaysync.app.options import Options
 from overlaysync.config.configuration import PackageConfiguration
 from overlaysync.config.loading import load
@@ -25,7 +25,6 @@ from overlaysync.model.seams import Process, Transport
 from overlaysync.model.target import Setting, TargetIdentity
 from overlaysync.remote.connecting import connect
 from overlaysync.remote.session import AgentSession
-from overlaysync.targets.begun import Begun
 from overlaysync.targets.discovery import candidates
 from overlaysync.targets.specification import open_target
 
@@ -36,6 +35,7 @@ MAXIMUM_INDEX = 4 << 20
 class Link(Struct, frozen=True):
     """A conversation with the agent of a target, before anything was looked for there.
 
+    ``early``: by what it is begun earlier the next time.
     ``named_interpreter``: the one that the command line or the configuration names.
     """
 
@@ -47,17 +47,18 @@ class Link(Struct, frozen=True):
     session: AgentSession
     named_interpreter: str | None
     found_by: str | None  # why this target, where nobody named it
+    early: Early
 
 
 class Call:
     """A conversation that begins while the caller does something else. A context manager.
 
-    ``begun``: a process in the target that was begun before; it is taken over, or ended.
+    ``early``: what was begun in the target before; it is taken over, or ended.
     """
 
-    def __init__(self, options: Options, begun: Begun | None = None) -> None:
+    def __init__(self, options: Options, early: Early | None = None) -> None:
         self.options = options
-        self._begun = begun or Begun()
+        self._early = early or Early()
         self._opened = ExitStack()
         self._turn = threading.Lock()
         self._given_up = False
@@ -70,7 +71,7 @@ class Call:
 
     def _begin(self) -> Link:
         with ExitStack() as opened:
-            begun = opened.enter_context(link(self.options, self._started, self._begun))
+            begun = opened.enter_context(link(self.options, self._started, self._early))
             with self._turn:
                 self._waiting_for = None
                 if not self._given_up:
@@ -92,7 +93,7 @@ class Call:
             self._given_up = True
             if self._waiting_for is not None:
                 self._waiting_for.kill()
-        self._begun.end()
+        self._early.begun.end()
         self._opened.close()
 
 
@@ -104,11 +105,11 @@ def find_root(directory: Path) -> Path:
 
 @contextmanager
 def link(
-    options: Options, started: Callable[[Process], None] = lambda _: None, begun: Begun | None = None
+    options: Options, started: Callable[[Process], None] = lambda _: None, early: Early | None = None
 ) -> Iterator[Link]:
     """Opens the conversation, and closes it whatever happens.
 
-    ``started``: see ``connect``. ``begun``: see ``Call``.
+    ``started``: see ``connect``. ``early``: see ``Call``.
 
     Raises ConfigError, UsageError, TargetError, AgentLostError.
     """
@@ -121,13 +122,12 @@ def link(
         specification, found_by = _discover(root)
     package = on_this_machine(package) if specification.startswith(LOCAL) else package
     interpreter = options.interpreter or package.interpreter
-    begun, user = begun or Begun(), options.user or package.user
-    transport = open_target(specification, interpreter=interpreter, user=user, begun=begun)
+    early, user = early or Early(), options.user or package.user
+    transport = open_target(specification, interpreter=interpreter, user=user, begun=early.begun)
     try:
         setting = _setting(transport, package)
         identity = Ahead(lambda: _identity(transport, options.image_index))
         with _connect(transport, identity, started) as session:
-            remember(options, begun)
             yield Link(
                 package=package,
                 name=name,
@@ -137,6 +137,7 @@ def link(
                 session=session,
                 named_interpreter=interpreter,
                 found_by=found_by,
+                early=early,
             )
     finally:
         transport.close()
@@ -147,7 +148,7 @@ def _connect(
 ) -> AgentSession:
     """Where no agent starts, what the engine says of the target comes first."""
     try:
-        return connect(transport, started=started)
+        return connect(transport, agent_bundle(), started=started)
     except TargetError:
         identity.result()
         raise

@@ -8,8 +8,9 @@ import time
 from msgspec import structs
 
 from overlaysync.app.calling import Call, Link
+from overlaysync.app.early import Early
+from overlaysync.app.installed_cache import InstalledCache
 from overlaysync.app.options import Stage
-from overlaysync.app.remembered import Guess, Place, guess, installed_cache, remember
 from overlaysync.core.modules import choose
 from overlaysync.errors import LockedError, TargetError
 from overlaysync.model.target import (
@@ -18,7 +19,8 @@ from overlaysync.model.target import (
     Interpreter,
     Inventory,
 )
-from overlaysync.remote.session import Opening, opening
+from overlaysync.remote.session import preparation
+from overlaysync.state.directories import cache_directory
 
 LOCK_SECONDS = 3.0
 
@@ -28,7 +30,7 @@ class Contact(Link, frozen=True):
 
     interpreter: Interpreter
     distribution: Distribution
-    guess: Guess | None = None  # what the target has opened already, if it was right
+    asked: tuple[str, ...] = ()  # the paths of all interpreters that answered
 
     def open(self, object_format: str) -> Inventory:
         """Locks the install root and takes the inventory (see ``AgentSession.open``).
@@ -38,11 +40,7 @@ class Contact(Link, frozen=True):
         distribution, deadline = self.distribution, time.monotonic() + LOCK_SECONDS
         root = distribution.place or distribution.root
         packages = tuple(sorted(distribution.mapped)) if distribution.place is not None else ()
-        place = Place(root, distribution.metadata, packages, object_format)
-        if self.guess is not None and self.guess.place == place:
-            known = self.guess.known
-        else:
-            known = installed_cache(self, root, object_format)
+        known = InstalledCache(cache_directory(), self.identity, root, object_format)
         while True:
             try:
                 inventory = self.session.open(
@@ -54,9 +52,22 @@ class Contact(Link, frozen=True):
                 time.sleep(0.2)
             else:
                 known.save()
-                if self.guess is None or self.guess.place != place:
-                    remember(self, place)
+                self._remember(root, known, packages)
                 return inventory
+
+    def _remember(self, root: str, known: InstalledCache, packages: tuple[str, ...]) -> None:
+        """The next run of this command line begins with what this one found out."""
+        prepare = preparation(
+            self.asked,
+            self.setting,
+            root,
+            self.distribution.metadata,
+            self.name,
+            known,
+            named=self.named_interpreter is not None,
+            packages=packages,
+        )
+        self.early.remember(self.identity.name, self.identity.image_id, prepare)
 
     def own_processes(self) -> tuple[int, ...]:
         """Processes of this run that the target sees too: only a local one shares them."""
@@ -66,25 +77,22 @@ class Contact(Link, frozen=True):
 def contact(call: Call, stage: Stage, *, ahead: bool = True) -> Contact:
     """What is there. Raises ConfigError, UsageError, TargetError, AgentLostError.
 
-    ``ahead``: the target opens the install root meanwhile, and takes its lock, for who opens it next.
+    ``ahead``: the next time, the target may open the install root meanwhile, which takes its lock.
     """
     stage("contacting the target")
     opened = call.link()
     stage("finding the interpreter")
-    return find(opened, guess(opened) if ahead else None)
+    return find(opened if ahead else structs.replace(opened, early=Early()))
 
 
-def find(link: Link, guess: Guess | None = None) -> Contact:
-    """The interpreter and the distribution, as they are now. Raises TargetError, AgentLostError.
-
-    ``guess``: what the target opens meanwhile (see ``AgentSession.interpreters``).
-    """
-    ahead = None
-    if guess is not None:
-        place = guess.place
-        ahead = opening(place.root, place.metadata, link.name, guess.known, place.packages)
-    found = _interpreter(link, ahead)
-    return Contact(**structs.asdict(link), interpreter=found, distribution=_distribution(found), guess=guess)
+def find(link: Link) -> Contact:
+    """The interpreter and the distribution, as they are now. Raises TargetError, AgentLostError."""
+    asked = _ask(link)
+    found = _chosen(link.name, asked)
+    answered = tuple(item.path for item in asked if item.error is None)
+    return Contact(
+        **structs.asdict(link), interpreter=found, distribution=_distribution(found), asked=answered
+    )
 
 
 def _distribution(interpreter: Interpreter) -> Distribution:
@@ -105,8 +113,8 @@ def _copies(interpreter: Interpreter) -> str:
     )
 
 
-def _interpreter(link: Link, ahead: Opening | None) -> Interpreter:
-    """The one interpreter that holds the distribution; the list of all asked where it is not one."""
+def _ask(link: Link) -> list[Interpreter]:
+    """All interpreters that the workload could have, with what each says or why it does not."""
     session, name, setting, identity = link.session, link.name, link.setting, link.identity
     explicit = link.named_interpreter
     if identity.kind == "local" and explicit is None:
@@ -115,9 +123,14 @@ def _interpreter(link: Link, ahead: Opening | None) -> Interpreter:
     if explicit is None:
         running = session.processes(None, ()) or []
         hints += [process.launched_as for process in running if process.launched_as is not None]
-    asked = session.interpreters(name, setting, interpreter=explicit, hints=hints, ahead=ahead)
+    asked = session.interpreters(name, setting, interpreter=explicit, hints=hints)
     if any(item.error and "in time" not in item.error for item in asked):  # it may have ended by chance
         asked = session.interpreters(name, setting, interpreter=explicit, hints=hints)
+    return asked
+
+
+def _chosen(name: str, asked: list[Interpreter]) -> Interpreter:
+    """The one interpreter that holds the distribution. Raises TargetError with all where it is not one."""
     holders = choose(asked)
     doubtful = [item for item in asked if item.error is not None and item.suspected]
     if len(holders) == 1 and not doubtful:

@@ -1,73 +1,96 @@
 """Starts the agent that the last run of the same command line started, before anything is loaded.
 
-What it imports is a small part of the tool: a whole ``docker exec`` passes while the rest is loaded.
+What it imports is a small part of the tool: a whole ``docker exec``, and what is asked first of the agent,
+pass while the rest is loaded.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
-from msgspec import Struct
-
-from overlaysync.app.options import Options
 from overlaysync.errors import TargetError
-from overlaysync.remote.bootstrap import IDLE_SECONDS, arguments
+from overlaysync.remote import bootstrap
 from overlaysync.state.directories import cache_directory
-from overlaysync.targets.begun import Begun, Start
+from overlaysync.targets.begun import NAME, Begun, Expected, Start
 from overlaysync.worktree.cache import cache_file, load_cache, save_cache
 
-KIND = "start"
-MAGIC = b"overlaysync start 1\n"
+MAGIC = b"overlaysync start 2\n"
+AGENT_MAGIC = b"overlaysync agent 1\n"
 PROGRAMS = frozenset({"docker"})
 CONTAINER = re.compile(r"[0-9a-f]{64}")
+IMAGE = re.compile(r"sha256:[0-9a-f]{64}")
+NO_TARGET = frozenset({"-h", "--help", "--version"})
 
 
-class Known(Struct, frozen=True, array_like=True):
-    """What of a start is kept; the rest is the same each time."""
+class Early:
+    """What was begun for a command line, and what will be the next time. ``file``: where that is kept."""
 
-    program: str
-    container: str
-    user: str | None
-    python: str
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = file
+        self._kept = load_cache(file, MAGIC) if file is not None else b""
+        try:
+            self.begun = Begun(_expected(self._kept))
+        except TargetError:
+            self.begun = Begun()
+
+    def remember(self, name: str, image: str, prepare: bytes) -> None:
+        """What answered is begun the next time.
+
+        Args:
+            name: of the container, as it was given.
+            image: its image's id.
+            prepare: the agent's request of this name, as a frame.
+        """
+        start = self.begun.last
+        if start is None or self._file is None:
+            return
+        known = [start.program, start.container, start.user, start.argv[0], name, image]
+        content = json.dumps([*known, prepare.decode("latin-1")]).encode("ascii")
+        if content != self._kept:
+            save_cache(self._file, MAGIC, content)
 
 
-def begin(options: Options) -> Begun:
-    """Begins what is known; with nothing known, or in its way, nothing is begun."""
+def begin(arguments: Sequence[str]) -> Early:
+    """Begins what is known of this command line; with nothing known, or in its way, nothing is begun."""
+    directory = cache_directory() if arguments and not NO_TARGET.intersection(arguments) else None
     try:
-        return Begun(_expected(options))
-    except TargetError:
-        return Begun()
+        here = os.getcwd()  # noqa: PTH109 (it is only a text here)
+    except OSError:
+        return Early()
+    return Early(cache_file(directory, "start", json.dumps([here, *arguments])) if directory else None)
 
 
-def remember(options: Options, begun: Begun) -> None:
-    """What answered is begun the next time."""
-    start = begun.last
-    if start is None or start == begun.expected:
-        return
-    if (file := _file(options)) is not None:
-        known = Known(start.program, start.container, start.user, start.argv[0])
-        save_cache(file, MAGIC, msgspec.msgpack.encode(known))
-
-
-def _expected(options: Options) -> Start | None:
-    file = _file(options)
-    raw = load_cache(file, MAGIC) if file is not None else b""
-    try:
-        known = msgspec.msgpack.decode(raw, type=Known)
-    except msgspec.MsgspecError:
-        return None
-    if known.program not in PROGRAMS or not CONTAINER.fullmatch(known.container):
-        return None
-    return Start(known.program, known.container, known.user, (known.python, *arguments(IDLE_SECONDS)))
-
-
-def _file(options: Options) -> Path | None:
-    """By what a command line says of the target, and where it is said."""
+@functools.cache
+def agent_bundle() -> bytes:
+    """``bootstrap.bundle``, made once for each state of the agent's modules."""
     directory = cache_directory()
-    said = (options.container, options.config, options.distribution, options.interpreter, options.user)
-    name = json.dumps([os.path.abspath(options.worktree), *map(str, said)])  # noqa: PTH100 (links stay)
-    return None if directory is None else cache_file(directory, KIND, name)
+    if directory is None:
+        return bootstrap.bundle()
+    file = cache_file(directory, "agent", bootstrap.mark())
+    content = load_cache(file, AGENT_MAGIC)
+    if not content:
+        content = bootstrap.bundle()
+        save_cache(file, AGENT_MAGIC, content)
+    return content
+
+
+def _expected(kept: bytes) -> Expected | None:
+    try:
+        program, container, user, python, name, image, prepare = json.loads(kept)
+        named = [
+            pattern.fullmatch(text)
+            for pattern, text in ((CONTAINER, container), (NAME, name), (IMAGE, image))
+        ]
+        said = prepare.encode("latin-1")
+    except (ValueError, TypeError, AttributeError):
+        return None
+    known = all(named) and program in PROGRAMS and isinstance(python, str)
+    if not known or not (user is None or isinstance(user, str)):
+        return None
+    start = Start(program, container, user, (python, *bootstrap.arguments(bootstrap.IDLE_SECONDS)))
+    return Expected(start, agent_bundle() + said, name, image)

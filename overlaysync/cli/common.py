@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from overlaysync.cli.main import EARLY
 from overlaysync.cli.terminal import Terminal, json_text
 
 if TYPE_CHECKING:
     from overlaysync.app.calling import Call
     from overlaysync.app.options import Options, Stage
     from overlaysync.model.result import Result
-
-COLLECTING = (100_000, 20, 100)
-"""Almost nothing of what such a command makes goes before it ends: looking for that at the usual pace took a
-fourteenth of a push."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -123,14 +119,9 @@ def print_json(result: Result) -> None:
 
 def give_out_of_target(options: Options, use: Callable[[Call, Stage], Result], *, as_json: bool) -> int:
     """``give_out`` of a use case whose target is called while the use case is loaded."""
-    from overlaysync.app.early import begin
-
-    gc.set_threshold(*COLLECTING)
-
-    begun = begin(options)
     from overlaysync.app.calling import Call  # which takes about as long to load as an engine takes to start
 
-    call = Call(options, begun)
+    call = Call(options, click.get_current_context().meta[EARLY])
 
     def run(stage: Stage) -> Result:
         with call:  # a reader who takes his time must not hold the target's lock

@@ -16,12 +16,15 @@ from overlaysync.cli.terminal import Terminal, clean, json_text
 BUG, USAGE = 70, 2
 
 
-def run(group: click.Command, arguments: Sequence[str]) -> int:
-    """Runs the command line; the exit code. Nothing of Python's own ever reaches the user."""
+def run(group: click.Command, arguments: Sequence[str], given: object = None) -> int:
+    """Runs the command line; the exit code. Nothing of Python's own ever reaches the user.
+
+    ``given``: what the group's context has as its object.
+    """
     as_json = "--json" in arguments
     command = _named(arguments)
     try:
-        code = group.main(list(arguments), prog_name="overlaysync", standalone_mode=False)
+        code = group.main(list(arguments), prog_name="overlaysync", standalone_mode=False, obj=given)
         return code if isinstance(code, int) else 0
     except click.exceptions.Exit as ended:
         return ended.exit_code

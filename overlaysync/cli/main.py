@@ -5,11 +5,17 @@ from __future__ import annotations
 import signal
 import sys
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
 from overlaysync import __version__
 
+if TYPE_CHECKING:
+    from overlaysync.app.early import Early
+
+EARLY = "overlaysync.early"
+"""Where the context has what was begun for the command line."""
 COMMANDS = {
     "init": "write a configuration, proven against a target",
     "status": "what a push would do, and what is in its way",
@@ -67,15 +73,15 @@ def overlaysync(context: click.Context, directory: str) -> None:
     HEAD is the commit the image was built from, that every original is untouched, and that what Python will
     import is what was copied.
     """
-    context.obj = directory
+    context.meta[EARLY], context.obj = context.obj, directory
 
 
-def main() -> None:
-    """The program: runs a command, and ends with its exit code."""
+def main(early: Early | None = None) -> int:
+    """The program: runs a command; its exit code. ``early``: what was begun for it."""
     from overlaysync.cli.failure import run
     from overlaysync.cli.terminal import never_fail_to_print
 
     never_fail_to_print()
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # until now nothing was to be told of it
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.exit(run(overlaysync, sys.argv[1:]))
+    return run(overlaysync, sys.argv[1:], early)

@@ -73,11 +73,16 @@ def prove(
     votes = _votes(proofs) or _votes_by_path(tree, files)
     candidates = _candidates(tree, files, votes)
     main = _main_pairs(votes)
-    trusted = main | _credible_pairs(candidates, proofs, files)
+    trusted = main | _credible_pairs(main, candidates, proofs, files)
     barred = Patterns(not_shipped)
     assigned: dict[RepoPath, list[tuple[RootPair, InstalledPath]]] = defaultdict(list)
     rivals: dict[RepoPath, tuple[RepoPath, ...]] = {}
     for installed, options in candidates.items():
+        if len(options) == 1:  # so it is with by far the most
+            [(pair, path)] = options
+            if pair in trusted or path in proofs[installed]:
+                assigned[path].append((pair, installed))
+            continue
         fitting = [item for item in options if item[0] in trusted or item[1] in proofs[installed]]
         best = [item for item in fitting if _equal(item[0], fitting[0][0], votes)]
         left = best if len(best) == 1 else [item for item in best if not barred.match(item[1])] or best
@@ -114,13 +119,17 @@ def _proofs(
 
 def _votes(proofs: Mapping[InstalledPath, Sequence[RepoPath]]) -> Counter[RootPair]:
     """Pairs by the number of installed files that prove them by their content."""
-    return Counter(
-        pair
-        for installed, sources in proofs.items()
-        if len(sources) <= COMMON
-        for source in sources
-        if (pair := _pair(source, installed)) is not None
-    )
+    directories: Counter[tuple[str, str]] = Counter()  # files of one name in these two
+    for installed, sources in proofs.items():
+        place, _, name = installed.rpartition("/")
+        for source in sources if len(sources) <= COMMON else ():
+            origin, _, source_name = source.rpartition("/")
+            if source_name == name:
+                directories[origin, place] += 1
+    votes: Counter[RootPair] = Counter()
+    for (origin, place), count in directories.items():
+        votes[_pair(origin, place)] += count
+    return votes
 
 
 def _votes_by_path(tree: Mapping[RepoPath, TreeEntry], files: Sequence[InstalledFile]) -> Counter[RootPair]:
@@ -136,16 +145,12 @@ def _votes_by_path(tree: Mapping[RepoPath, TreeEntry], files: Sequence[Installed
     )
 
 
-def _pair(source: str, installed: str) -> RootPair | None:
-    """The two directories that remain when the common end of both paths is taken away; None without one."""
-    if source == installed or source.endswith(f"/{installed}"):  # by far the most are of this form
-        return RootPair(source[: -len(installed)].rstrip("/"), "")
-    left, right = source.split("/"), installed.split("/")
+def _pair(origin: str, place: str) -> RootPair:
+    """The two directories that remain when the common end of both is taken away."""
+    left, right = (directory.split("/") if directory else [] for directory in (origin, place))
     common = 0
     while common < min(len(left), len(right)) and left[-1 - common] == right[-1 - common]:
         common += 1
-    if common == 0:
-        return None
     return RootPair(
         source="/".join(left[: len(left) - common]), installed="/".join(right[: len(right) - common])
     )
@@ -195,11 +200,14 @@ def _main_pairs(votes: Counter[RootPair]) -> set[RootPair]:
 
 
 def _credible_pairs(
+    main: set[RootPair],
     candidates: Mapping[InstalledPath, Sequence[tuple[RootPair, RepoPath]]],
     proofs: Mapping[InstalledPath, Sequence[RepoPath]],
     files: Sequence[InstalledFile],
 ) -> set[RootPair]:
-    """Pairs of which enough files are equal to trust them with one that is not."""
+    """Other pairs of which enough files are equal to trust them with one that is not."""
+    if not any(pair not in main for pairs in candidates.values() for pair, _ in pairs):
+        return set()
     every: Counter[RootPair] = Counter()
     equal: Counter[RootPair] = Counter()
     for file in files:
@@ -218,6 +226,8 @@ def _places(
     found: Sequence[tuple[RootPair, InstalledPath]], main: set[RootPair]
 ) -> tuple[InstalledPath, ...]:
     """Where a file is installed; copies elsewhere count only for a file without a place of a main pair."""
+    if len(found) == 1:
+        return (found[0][1],)
     places = [installed for pair, installed in found if pair in main]
     return tuple(sorted(places or [installed for _, installed in found]))
 

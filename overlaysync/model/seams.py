@@ -10,7 +10,12 @@ from overlaysync.model.target import InstalledDirectory, InstalledFile, Inventor
 
 
 class Process(Protocol):
-    """A started process: its pipes, and how it ended. Its exit code proves nothing (design §5)."""
+    """A started process: its pipes, and how it ended. Its exit code proves nothing (design §5).
+
+    ``unsent``: what of its first input its pipe did not take yet.
+    """
+
+    unsent: bytes
 
     @property
     def stdin(self) -> BinaryIO: ...
@@ -52,7 +57,8 @@ class Transport(Protocol):
     def interpreters(self) -> Sequence[str]:
         """Programs to try, in order, for starting the agent."""
 
-    def start(self, argv: Sequence[str]) -> Process: ...
+    def start(self, argv: Sequence[str], first: bytes = b"") -> Process:
+        """A process, which is sent ``first`` as soon as it is there, as far as its pipe takes it."""
 
     def events(self) -> Process | None:
         """A process that writes a line when the target's state changes; None where nobody tells."""

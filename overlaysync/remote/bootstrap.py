@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import functools
 import json
-import pkgutil
+import marshal
+import os
+import sys
+from importlib.util import MAGIC_NUMBER
+from pathlib import Path
 
 from overlaysync import agent
 
@@ -22,7 +26,8 @@ if sys.version_info < (3, 8):
     sys.exit(3)
 if sys.path[:1] == [""]:
     del sys.path[0]
-import json, os
+import io, json, marshal, os
+from _frozen_importlib_external import MAGIC_NUMBER
 from importlib.machinery import ModuleSpec
 def exactly(size):
     pieces = []
@@ -33,21 +38,31 @@ def exactly(size):
         pieces.append(piece)
         size -= len(piece)
     return b"".join(pieces)
-sources = json.loads(exactly(int(exactly(8), 16)).decode("ascii"))
+stream = io.BytesIO(exactly(int(exactly(8), 16)))
+made_for, sizes = json.loads(stream.readline().decode("ascii"))
+modules = dict([(name, (stream.read(source), stream.read(code))) for name, source, code in sizes])
 class Bundle:
+    made_for = made_for
+    can_run_it = made_for == "%s %s" % (sys.implementation.cache_tag, MAGIC_NUMBER.hex())
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name in sources:
-            return ModuleSpec(name, Bundle, is_package=name + ".__init__" in sources)
+        if name in modules:
+            return ModuleSpec(name, Bundle, is_package=name + ".__init__" in modules)
     @staticmethod
     def create_module(spec):
         return None
     @staticmethod
     def exec_module(module):
-        exec(compile(sources[module.__name__], "<" + module.__name__ + ">", "exec"), module.__dict__)
+        name = module.__name__
+        source, code = modules[name]
+        code = marshal.loads(code) if Bundle.can_run_it else compile(source, "<" + name + ">", "exec")
+        exec(code, module.__dict__)
     @staticmethod
     def get_source(name):
-        return sources[name]
+        return modules[name][0].decode("utf-8")
+    @staticmethod
+    def get_both(name):
+        return modules[name]
 sys.meta_path.insert(0, Bundle)
 from overlaysync.agent.serve import main
 main(float(sys.argv[1]))
@@ -63,15 +78,36 @@ def arguments(idle_limit: float) -> list[str]:
     return ["-E", "-s", "-S", "-B", "-c", PROGRAM, str(idle_limit)]
 
 
+def made_for() -> str:
+    """Which Pythons can run what this one compiles: those whose ``.pyc`` files it shares (PEP 3147)."""
+    return f"{sys.implementation.cache_tag} {MAGIC_NUMBER.hex()}"
+
+
 @functools.cache
 def bundle() -> bytes:
-    """The agent's modules as the program reads them: eight hex digits of length, then JSON in ASCII."""
+    """The agent's modules as the program reads them, as source and compiled by this Python.
+
+    Eight hex digits of length; a line of JSON: who can run the code, and name and sizes of each module; then
+    source and code of one after the other.
+    """
     package = agent.__name__
-    sources = {
-        f"{package}.{module.name}": (pkgutil.get_data(package, f"{module.name}.py") or b"").decode()
-        for module in pkgutil.iter_modules(agent.__path__)
-    }
-    sources[package] = sources[f"{package}.__init__"] = ""
-    sources["overlaysync"] = sources["overlaysync.__init__"] = ""
-    content = json.dumps(sources).encode("ascii")
+    modules = {f"{package}.{path.stem}": path.read_bytes() for path in _files()}
+    for name in ("overlaysync", package):
+        modules[name] = modules[f"{name}.__init__"] = b""
+    sizes, content = [], b""
+    for name, source in modules.items():
+        code = marshal.dumps(compile(source, f"<{name}>", "exec", dont_inherit=True, optimize=0))
+        sizes.append((name, len(source), len(code)))
+        content += source + code
+    content = json.dumps([made_for(), sizes]).encode("ascii") + b"\n" + content
     return b"%08x" % len(content) + content
+
+
+def mark() -> str:
+    """Another one where ``bundle`` would be another one."""
+    rows = [(path.name, (now := path.stat()).st_size, now.st_mtime_ns, now.st_ctime_ns) for path in _files()]
+    return json.dumps([os.fspath(agent.__path__[0]), made_for(), rows])
+
+
+def _files() -> list[Path]:
+    return sorted(Path(agent.__path__[0]).glob("*.py"))

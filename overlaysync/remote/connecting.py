@@ -8,8 +8,8 @@ from overlaysync import errors
 from overlaysync.agent import frames
 from overlaysync.model.seams import Process, Transport
 from overlaysync.model.target import Hello
+from overlaysync.remote import bootstrap
 from overlaysync.remote.answers import typed
-from overlaysync.remote.bootstrap import IDLE_SECONDS, OLD_PYTHON, arguments, bundle
 from overlaysync.remote.channel import Channel
 from overlaysync.remote.session import AgentSession
 
@@ -19,21 +19,25 @@ TOO_OLD = "python-too-old"
 
 def connect(
     transport: Transport,
+    bundle: bytes | None = None,
     *,
-    idle_limit: float = IDLE_SECONDS,
+    idle_limit: float = bootstrap.IDLE_SECONDS,
     started: Callable[[Process], None] = lambda _: None,
 ) -> AgentSession:
     """Starts the agent with the first Python of the target that answers. Raises TargetError.
 
-    ``idle_limit``: seconds without a request after which the agent rolls back and ends by itself. ``started``
-    is told of each process that a greeting is waited for from.
+    Args:
+        bundle: the agent's modules, where they are at hand; requests that need no reply may follow.
+        idle_limit: seconds without a request after which the agent rolls back and ends by itself.
+        started: is told of each process that a greeting is waited for from.
     """
     found: list[errors.OverlaysyncError] = []
+    first = bootstrap.bundle() if bundle is None else bundle
     for program in transport.interpreters():
-        channel = Channel(transport.start([program, *arguments(idle_limit)]))
+        channel = Channel(transport.start([program, *bootstrap.arguments(idle_limit)], first))
         try:
             started(channel.process)
-            channel.send(bundle(), GREETING_SECONDS)
+            channel.send(channel.process.unsent, GREETING_SECONDS)
             return AgentSession(channel, _greeting(channel))
         except (errors.AgentLostError, frames.FrameError) as error:
             trouble = _explain(transport, channel)
@@ -61,9 +65,9 @@ def _explain(transport: Transport, channel: Channel) -> errors.OverlaysyncError:
     """Why no greeting came; ends the channel. Engines tell it on either stream."""
     exit_code = channel.close()
     said = channel.said.decode("utf-8", "replace")
-    if not said.startswith(OLD_PYTHON):
+    if not said.startswith(bootstrap.OLD_PYTHON):
         return transport.explain(exit_code, "\n".join(filter(None, (said.strip(), channel.complaint))))
-    version, _, path = said[len(OLD_PYTHON) :].strip().partition(" ")
+    version, _, path = said[len(bootstrap.OLD_PYTHON) :].strip().partition(" ")
     return errors.NoInterpreterError(
         f"{path} is Python {version}; the agent needs 3.8 or newer",
         "name a newer Python of the target with --interpreter PATH",

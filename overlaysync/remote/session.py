@@ -32,9 +32,6 @@ from overlaysync.remote.channel import AGAIN, Channel
 PATIENCE_SECONDS = 120.0  # for an interpreter; start-up hooks of large installations can take many
 SHORT, LONG = 180.0, 900.0  # seconds; the long one for what grows with the size of the distribution
 
-Opening = dict[str, Any]
-"""What is opened, as the agent is asked for it."""
-
 
 class AgentSession:
     """The agent in one target. Close it, or use it as a context manager: what is not recorded is undone."""
@@ -70,14 +67,12 @@ class AgentSession:
         interpreter: str | None,
         hints: Sequence[str],
         patience: float = PATIENCE_SECONDS,
-        ahead: Opening | None = None,
     ) -> list[Interpreter]:
         """Every Python of the target (or just ``interpreter``), with the copies of the project it sees.
 
-        ``patience``: seconds that all of them together have to answer. ``ahead``: what will most likely be
-        opened next; the target does so while they start, and trouble with it is told when it is asked for.
+        ``patience``: seconds that all of them together have to answer.
         """
-        fields = {"distribution": distribution, "interpreter": interpreter, "hints": hints, "ahead": ahead}
+        fields = {"distribution": distribution, "interpreter": interpreter, "hints": hints}
         answer = self._ask(
             "interpreters", patience + SHORT, **fields, patience=float(patience), **_workload(setting)
         )
@@ -115,7 +110,7 @@ class AgentSession:
 
         Raises LockedError, OverlayDamagedError, TargetError.
         """
-        fields = opening(root, metadata, distribution, known, packages)
+        fields = _opening(root, metadata, distribution, known, packages)
         answer, told = self._ask("open", LONG, **fields), fields["known"]
         listing: list[InstalledDirectory] = typed(answer.pop("directories", None), list[InstalledDirectory])
         if any(item.files is None and told.get(item.path) != item.fingerprint for item in listing):
@@ -289,9 +284,38 @@ class AgentSession:
         return answer
 
 
-def opening(
+def preparation(
+    interpreters: Sequence[str],
+    setting: Setting,
+    root: str,
+    metadata: str,
+    distribution: str,
+    known: KnownFiles,
+    *,
+    named: bool,
+    packages: Sequence[str] = (),
+) -> bytes:
+    """What tells the agent to begin ``interpreters`` and ``open``, before they are asked for, as a frame.
+
+    It can be sent first of all, and trouble with it is told when they are asked for. The environment is not
+    in it: it is taken to be the agent's.
+
+    ``named``: whether they were named, not found.
+    """
+    request = {
+        "do": "prepare",
+        "interpreters": list(interpreters),
+        "named": named,
+        "distribution": distribution,
+        "opening": _opening(root, metadata, distribution, known, packages),
+        **_workload(structs.replace(setting, environment={})),
+    }
+    return frames.encode(request)
+
+
+def _opening(
     root: str, metadata: str, distribution: str, known: KnownFiles | None, packages: Sequence[str]
-) -> Opening:
+) -> dict[str, Any]:
     """See ``AgentSession.open``."""
     return {
         "root": root,

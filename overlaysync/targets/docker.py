@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from collections.abc import Sequence
 from typing import TypeVar
@@ -12,13 +11,12 @@ import msgspec
 from overlaysync.errors import NoInterpreterError, OverlaysyncError, TargetError
 from overlaysync.model.target import UNKNOWN, Setting, TargetIdentity
 from overlaysync.targets import image_digests
-from overlaysync.targets.begun import Begun, Start
+from overlaysync.targets.begun import NAME, Begun, Start
 from overlaysync.targets.inspected import InspectedContainer, InspectedImage, State
 from overlaysync.targets.pipes import ChildProcess
 
 Inspected = TypeVar("Inspected", InspectedContainer, InspectedImage)
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\Z")
 PYTHONS = (
     "python3",
     "python",
@@ -53,7 +51,7 @@ class DockerTransport:
         user: str | None = None,
         begun: Begun | None = None,
     ) -> None:
-        if not NAME.match(name):
+        if not NAME.fullmatch(name):
             raise TargetError(
                 f"{name!r} is no container name or id", f"list the containers: {self.program} ps"
             )
@@ -100,9 +98,9 @@ class DockerTransport:
     def interpreters(self) -> Sequence[str]:
         return [self._interpreter] if self._interpreter is not None else PYTHONS
 
-    def start(self, argv: Sequence[str]) -> ChildProcess:
+    def start(self, argv: Sequence[str], first: bytes = b"") -> ChildProcess:
         container = self._inspect_container().id  # the name may stand for another one by now
-        return self._begun.start(Start(self.program, container, self._user, tuple(argv)))
+        return self._begun.start(Start(self.program, container, self._user, tuple(argv)), first)
 
     def events(self) -> ChildProcess:
         """Also of another container that gets the name."""
@@ -144,10 +142,23 @@ class DockerTransport:
 
     def _inspect_container(self) -> InspectedContainer:
         if self._container is None:
-            container = self._inspect("container", self.name, InspectedContainer)
+            container = self._told_already() or self._inspect("container", self.name, InspectedContainer)
             self._refuse_state(container.state)
             self._container = container
         return self._container
+
+    def _told_already(self) -> InspectedContainer | None:
+        """What the engine was asked before anything else was known, if that was of this container."""
+        answer = self._begun.inspected(self.program, self.name, INSPECT_SECONDS)
+        try:
+            first, second = msgspec.json.decode(answer, type=tuple[msgspec.Raw, msgspec.Raw])
+            container = msgspec.json.decode(first, type=InspectedContainer)
+            image = msgspec.json.decode(second, type=InspectedImage)
+        except msgspec.MsgspecError:
+            return None
+        if image.id == container.image:
+            self._image = image
+        return container
 
     def _inspect_image(self) -> InspectedImage:
         """The image by its id, never by its tag, which may name another one by now; empty when it is gone."""

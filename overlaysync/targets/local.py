@@ -56,9 +56,9 @@ class LocalTransport:
             )
         return found
 
-    def start(self, argv: Sequence[str]) -> Process:
+    def start(self, argv: Sequence[str], first: bytes = b"") -> Process:
         try:
-            return ChildProcess(argv)
+            return ChildProcess(argv, first=first)
         except TargetError as error:
             raise NoInterpreterError(error.message, _REPAIR) from error
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import select
 import subprocess
@@ -10,11 +12,19 @@ from typing import BinaryIO, cast
 
 from overlaysync.errors import TargetError
 
+PIPE_SIZE = 1 << 20
+"""Bytes: what everybody may ask Linux for (pipe(7)), and more than a target is sent at first."""
+
 
 class ChildProcess:
-    """Its own session, so that Ctrl-C reaches the host alone, which then has the agent roll back."""
+    """Its own session, so that Ctrl-C reaches the host alone, which then has the agent roll back.
 
-    def __init__(self, argv: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+    ``first``: what it is sent at once, as far as its pipe takes it; ``unsent`` is what is left of that.
+    """
+
+    def __init__(
+        self, argv: Sequence[str], environment: Mapping[str, str] | None = None, first: bytes = b""
+    ) -> None:
         try:
             self._child = subprocess.Popen(
                 list(argv),
@@ -29,6 +39,7 @@ class ChildProcess:
             raise TargetError(
                 f"{argv[0]} cannot be started: {error.strerror}", f"install {argv[0]}, or put it on PATH"
             ) from error
+        self.unsent = _fill(self.stdin.fileno(), first)
 
     @property
     def stdin(self) -> BinaryIO:
@@ -49,9 +60,31 @@ class ChildProcess:
         except subprocess.TimeoutExpired:
             return None
 
+    def output(self, timeout: float) -> bytes:
+        """All that it writes, where it ends well within ``timeout`` seconds; else nothing."""
+        try:
+            output, _ = self._child.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return b""
+        return bytes(output) if self._child.returncode == 0 else b""
+
     def kill(self) -> None:
         self._child.kill()
         self._child.wait()
+
+
+def _fill(handle: int, content: bytes) -> bytes:
+    """Writes what a pipe takes without waiting for its reader; the rest."""
+    if not content:
+        return content
+    with contextlib.suppress(OSError, AttributeError):  # the system's limit of all pipes, or another system
+        fcntl.fcntl(handle, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
+    os.set_blocking(handle, False)
+    with contextlib.suppress(BlockingIOError, BrokenPipeError):
+        while content:
+            content = content[os.write(handle, content) :]
+    return content
 
 
 def _wait_for_end(pid: int, timeout: float) -> bool | None:

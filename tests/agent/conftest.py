@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from overlaysync.remote.bootstrap import bundle
 from overlaysync.remote.connecting import connect
 from overlaysync.remote.session import AgentSession
 from overlaysync.targets.local import LocalTransport
@@ -58,9 +59,12 @@ def start(python: Path, tmp_path: Path) -> Iterator[Start]:
     """Starts agents that are closed when the test is over; ``python`` unless another is named."""
     with ExitStack() as open_sessions:
 
-        def start_one(interpreter: Path = python, idle_limit: float = 900.0) -> AgentSession:
+        def start_one(
+            interpreter: Path = python, idle_limit: float = 900.0, first: bytes = b""
+        ) -> AgentSession:
+            """``first``: requests that are sent before the greeting."""
             transport = LocalTransport(str(tmp_path), interpreter=str(interpreter))
-            return open_sessions.enter_context(connect(transport, idle_limit=idle_limit))
+            return open_sessions.enter_context(connect(transport, bundle() + first, idle_limit=idle_limit))
 
         yield start_one
 

@@ -28,10 +28,10 @@ class NobodyTransport(LocalTransport):
         super().__init__(str(prefix), interpreter=str(SYSTEM_PYTHON))
         self.before = before
 
-    def start(self, argv: Sequence[str]) -> ChildProcess:
+    def start(self, argv: Sequence[str], first: bytes = b"") -> ChildProcess:
         change = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
         shell = ["unshare", "--mount", "sh", "-c", f'{self.before} && exec "$@"', "sh"]
-        return ChildProcess([*shell, *change, *argv])
+        return ChildProcess([*shell, *change, *argv], first=first)
 
 
 def connect_as_nobody(directory: Path, before: str = "true") -> AgentSession:

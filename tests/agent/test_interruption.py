@@ -249,6 +249,6 @@ def test_a_frozen_agent_is_given_up_by_the_deadline(start: Start, site: Site) ->
     assert time.monotonic() - started < 5.0
     started = time.monotonic()
     with pytest.raises(AgentLostError, match="took no data"):
-        channel.send(bytes(1_000_000), 0.5)
+        channel.send(bytes(4_000_000), 0.5)
     assert time.monotonic() - started < 5.0
     os.kill(session.hello.pid, signal.SIGCONT)

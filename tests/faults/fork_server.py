@@ -56,8 +56,10 @@ Attach = Callable[[int], "subprocess.Popen[bytes]"]
 class ForkedProcess:
     """One agent, with the tracer that is attached to it."""
 
-    def __init__(self, pid: int, pipes: Sequence[int], tracer: subprocess.Popen[bytes] | None) -> None:
-        self.pid, self.tracer = pid, tracer
+    def __init__(
+        self, pid: int, pipes: Sequence[int], tracer: subprocess.Popen[bytes] | None, unsent: bytes
+    ) -> None:
+        self.pid, self.tracer, self.unsent = pid, tracer, unsent
         self.stdin: BinaryIO = os.fdopen(pipes[0], "wb", buffering=0)
         self.stdout: BinaryIO = os.fdopen(pipes[1], "rb", buffering=0)
         self.stderr: BinaryIO = os.fdopen(pipes[2], "rb", buffering=0)
@@ -98,14 +100,14 @@ class ForkServer(LocalTransport):
         self._attach = attach
         return connect(self)
 
-    def start(self, argv: Sequence[str]) -> ForkedProcess:
+    def start(self, argv: Sequence[str], first: bytes = b"") -> ForkedProcess:
         theirs, ours = zip(*(_pipe(reads) for reads in (True, False, False)), strict=True)
         socket.send_fds(self._orders, [b"t" if self._attach else b"r"], list(theirs))
         for handle in theirs:
             os.close(handle)
         pid = int(self._orders.recv(20))
         if self._attach is None:
-            return ForkedProcess(pid, ours, None)
+            return ForkedProcess(pid, ours, None, first)
         while _status(pid, "State") != "T":
             time.sleep(0.001)
         tracer = self._attach(pid)
@@ -113,7 +115,7 @@ class ForkServer(LocalTransport):
             assert tracer.poll() is None, "the tracer ended"
             time.sleep(0.001)
         os.kill(pid, signal.SIGCONT)
-        return ForkedProcess(pid, ours, tracer)
+        return ForkedProcess(pid, ours, tracer, first)
 
     def close(self) -> None:
         self._orders.close()

@@ -60,5 +60,5 @@ class ProgramTransport(LocalTransport):
         super().__init__(str(prefix), interpreter=sys.executable)
         self.code = code
 
-    def start(self, argv: Sequence[str]) -> ChildProcess:
-        return ChildProcess([sys.executable, "-I", "-S", "-c", PREPARE + self.code])
+    def start(self, argv: Sequence[str], first: bytes = b"") -> ChildProcess:
+        return ChildProcess([sys.executable, "-I", "-S", "-c", PREPARE + self.code], first=first)

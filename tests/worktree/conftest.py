@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from overlaysync.model.worktree import Snapshot
-from overlaysync.worktree import open_worktree
+from overlaysync.worktree.worktree import open_worktree
 from tests.parts.repositories import Repository
 
 Seen = Callable[[], Snapshot]

@@ -10,8 +10,8 @@ import pytest
 
 from overlaysync.agent.stamp import stamp_of
 from overlaysync.model.stamp import Stamp
-from overlaysync.worktree import open_worktree
 from overlaysync.worktree.cache import SETTLED_NS, StatCache
+from overlaysync.worktree.worktree import open_worktree
 from tests.parts.repositories import Repository
 from tests.worktree.vocabulary import changed
 

@@ -10,7 +10,7 @@ import pytest
 
 from overlaysync.errors import BaselineError, WorktreeChangedError
 from overlaysync.model.worktree import ObjectId
-from overlaysync.worktree import Worktree, open_worktree
+from overlaysync.worktree.worktree import Worktree, open_worktree
 from tests.parts.repositories import Repository
 from tests.worktree.vocabulary import only_change
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from overlaysync.model.worktree import ObjectId
-from overlaysync.worktree import open_worktree
+from overlaysync.worktree.worktree import open_worktree
 from tests.parts.repositories import Repository
 from tests.worktree.conftest import Seen
 from tests.worktree.vocabulary import changed, only_change, refused

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from overlaysync.model.worktree import ChangeKind, Content, ObjectId, Sha256, Snapshot
-from overlaysync.worktree import open_worktree
+from overlaysync.worktree.worktree import open_worktree
 from tests.parts.repositories import Repository
 from tests.worktree.conftest import Seen
 from tests.worktree.vocabulary import changed, explained, only_change, refused
@@ -150,7 +150,7 @@ def test_names_in_a_locale_that_has_none_of_their_letters(tmp_path: Path) -> Non
     checkout.write("p/é.py", "2\n")
     checkout.write("p/ü/ü.py", "")
     script = (
-        "import sys; from pathlib import Path; from overlaysync.worktree import open_worktree\n"
+        "import sys; from pathlib import Path; from overlaysync.worktree.worktree import open_worktree\n"
         "with open_worktree(Path(sys.argv[1]), Path(sys.argv[2])) as worktree:\n"
         "    seen = worktree.snapshot()\n"
         "    print(sys.getfilesystemencoding(), *(ascii(change.path) for change in seen.changes))\n"

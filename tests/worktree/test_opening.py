@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from overlaysync.errors import BaselineError, UsageError
-from overlaysync.worktree import open_worktree
 from overlaysync.worktree.repository import without_credentials
+from overlaysync.worktree.worktree import open_worktree
 from tests.parts.repositories import Repository
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from overlaysync.model.worktree import ChangeKind
-from overlaysync.worktree import open_worktree
+from overlaysync.worktree.worktree import open_worktree
 from tests.parts.repositories import Repository
 from tests.worktree.conftest import Seen
 from tests.worktree.vocabulary import changed, only_change, refused

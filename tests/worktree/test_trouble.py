@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from overlaysync.errors import BaselineError
-from overlaysync.worktree import open_worktree
 from overlaysync.worktree.files import BehindLinkError, Folders, MovingFileError, OpenFile, UnsafeNameError
+from overlaysync.worktree.worktree import open_worktree
 from tests.parts.repositories import Repository
 from tests.worktree.conftest import Seen
 from tests.worktree.vocabulary import changed, refused

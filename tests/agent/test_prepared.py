@@ -1,0 +1,180 @@
+"""What is begun before it is asked for, because it was right the last time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from overlaysync.errors import LockedError, TargetError
+from overlaysync.model.target import Interpreter, Inventory, Setting
+from overlaysync.remote.session import AgentSession, preparation
+from tests.agent.conftest import Start
+from tests.agent.test_inspections import kept, settle
+from tests.agent.test_inspector import Place, make_place
+from tests.agent.test_interruption import applied, wait_until_gone
+from tests.agent.vocabulary import METADATA, NAME, Site, is_running
+
+
+class Nothing:
+    """No file is known."""
+
+    def fingerprints(self) -> dict[str, str]:
+        return {}
+
+
+Prepared = Callable[..., Place]
+
+
+@pytest.fixture
+def place(python: Path, tmp_path: Path, session: AgentSession) -> Place:
+    return make_place(python, tmp_path, session)
+
+
+def setting(place: Place) -> Setting:
+    return Setting(working_directory=str(place.work))
+
+
+@pytest.fixture
+def prepared(place: Place, start: Start) -> Prepared:
+    """Another agent, which was told what will be asked of it."""
+
+    def tell(root: Path = place.site.root, python: Path = place.python) -> Place:
+        first = preparation(
+            [str(python)],
+            setting(place),
+            str(root),
+            METADATA,
+            NAME,
+            Nothing(),  # type: ignore[arg-type]
+            named=True,
+        )
+        return Place(place.prefix, place.site, place.work, start(first=first))
+
+    return tell
+
+
+def survey(place: Place, setting: Setting) -> Interpreter:
+    python = str(place.python)
+    [found] = place.session.interpreters(NAME, setting, interpreter=python, hints=[])
+    assert (found.error, len(found.distributions)) == (None, 1)
+    return found
+
+
+def open_root(session: AgentSession, root: Path) -> Inventory:
+    return session.open(str(root), METADATA, NAME, "sha1")
+
+
+def begun(place: Place) -> int:
+    """The interpreter that was begun."""
+    deadline = time.monotonic() + 20
+    while not (found := kept(place)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    [pid] = found
+    return pid
+
+
+# The interpreter
+
+
+def test_the_one_that_was_begun_answers(place: Place, prepared: Prepared) -> None:
+    settle()
+    there = prepared()
+    pid = begun(there)
+    assert survey(there, setting(place)) == survey(place, setting(place))
+    assert kept(there) == [pid]
+
+
+@pytest.mark.parametrize("other", [{"working_directory": "/"}, {"environment": {"LANG": "C.of-another"}}])
+def test_one_of_another_setting_is_none(place: Place, prepared: Prepared, other: dict[str, object]) -> None:
+    settle()
+    there = prepared()
+    pid = begun(there)
+    survey(there, Setting(**{"working_directory": str(place.work), **other}))  # type: ignore[arg-type]
+    assert pid not in kept(there)
+    assert not is_running(pid)
+
+
+def test_a_program_that_took_its_place_is_started(place: Place, prepared: Prepared) -> None:
+    settle()
+    there = prepared()
+    pid = begun(there)
+    link = place.python.readlink()
+    place.python.unlink()
+    place.python.symlink_to(link)
+    survey(there, setting(place))
+    assert pid not in kept(there)
+
+
+def test_one_that_is_not_there_is_told_when_it_is_asked_for(place: Place, prepared: Prepared) -> None:
+    there = prepared(python=place.prefix / "absent")
+    survey(there, setting(place))
+
+
+def test_nothing_is_left_of_one_that_nobody_asks(place: Place, prepared: Prepared) -> None:
+    there = prepared()
+    pid = begun(there)
+    there.session.close()
+    assert not is_running(pid)
+
+
+# The install root
+
+
+def test_it_is_what_it_would_be_later(place: Place, prepared: Prepared) -> None:
+    there = prepared()
+    survey(there, setting(place))
+    with pytest.raises(LockedError):
+        open_root(place.session, place.site.root)
+    ahead = open_root(there.session, place.site.root)
+    there.session.release()
+    assert open_root(place.session, place.site.root) == ahead
+
+
+def test_it_is_told_once(place: Place, prepared: Prepared) -> None:
+    there = prepared()
+    first = open_root(there.session, place.site.root)
+    place.site.write("sample/engine.py", "another = 1\n")
+    second = open_root(there.session, place.site.root)
+    assert {file.path for file in set(second.files) - set(first.files)} == {"sample/engine.py"}
+
+
+def test_another_root_is_asked_for(place: Place, prepared: Prepared, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong"
+    wrong.mkdir()
+    Site(wrong).install({"sample/__init__.py": ""})
+    found = open_root(prepared(root=wrong).session, place.site.root)
+    assert found.root == str(place.site.root)
+    assert len(found.files) > len(open_root(place.session, wrong).files)
+
+
+def test_trouble_is_told_when_it_is_asked_for(place: Place, prepared: Prepared, tmp_path: Path) -> None:
+    there = prepared(root=tmp_path / "absent")
+    with pytest.raises(TargetError, match="absent"):
+        open_root(there.session, tmp_path / "absent")
+    open_root(place.session, place.site.root)
+    there = prepared()
+    with pytest.raises(LockedError):
+        open_root(there.session, place.site.root)
+    place.session.release()
+    assert open_root(there.session, place.site.root).root == str(place.site.root)
+
+
+def test_what_was_interrupted_is_left_for_who_asks(place: Place, prepared: Prepared) -> None:
+    """A root that is only guessed is not written to; and what was done there must be told."""
+    before = place.site.snapshot()
+    open_root(place.session, place.site.root)
+    applied(place.site, place.session)
+    os.kill(place.session.hello.pid, signal.SIGKILL)
+    wait_until_gone(place.session.hello.pid)
+    interrupted = place.site.snapshot()
+    assert interrupted != before
+    there = prepared()
+    survey(there, setting(place))
+    assert place.site.snapshot() == interrupted
+    assert "rolled back" in (open_root(there.session, place.site.root).recovered or "")
+    assert place.site.snapshot() == before
