@@ -6,7 +6,8 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import NamedTuple
 
 from overlaysync.agent.stamp import stamp_of
@@ -72,12 +73,11 @@ class Comparison:
 
     def tracked(self, tree: dict[RepoPath, TreeEntry], skip_worktree: frozenset[RepoPath]) -> None:
         """Look at every path of HEAD. A path that is absent and flagged skip-worktree is not checked out."""
-        for path, entry in tree.items():
+        for path, entry in self._not_known(tree):
             try:
                 place = self._find(path)
                 if place is not None:
-                    if not self._is_known(path, entry, place.status):
-                        self._tracked_path(path, entry, place)
+                    self._tracked_path(path, entry, place)
                 elif path in skip_worktree:
                     self.not_checked_out.append(path)
                 else:
@@ -112,10 +112,30 @@ class Comparison:
                 return None
             raise
 
-    def _is_known(self, path: RepoPath, entry: TreeEntry, status: os.stat_result) -> bool:
-        """Whether type and executable bit are HEAD's, and content too by the cache: the usual case."""
-        same_mode = not (status.st_mode ^ entry.mode) & _TYPE_AND_EXECUTABLE
-        return same_mode and self._recall(path, status) == entry.oid
+    def _not_known(self, tree: Mapping[RepoPath, TreeEntry]) -> Iterator[tuple[RepoPath, TreeEntry]]:
+        """Paths whose type, executable bit or content is not HEAD's, or not known by the cache to be so.
+
+        Few are left. That of the others takes up most of a look, so nothing is done twice for them.
+        """
+        recall, prefix = self._cache.recall, self._prefix
+        for directory, items in groupby(tree.items(), lambda item: item[0].rpartition("/")[0]):
+            start, left = len(directory) + 1 if directory else 0, []
+            try:
+                folder = self._folders.enter(directory)
+            except (OSError, BehindLinkError, UnsafeNameError):
+                yield from items
+                continue
+            for path, entry in items:
+                try:
+                    status = os.stat(encode(path[start:]), dir_fd=folder, follow_symlinks=False)
+                except OSError:
+                    left.append((path, entry))
+                    continue
+                same_mode = not (status.st_mode ^ entry.mode) & _TYPE_AND_EXECUTABLE
+                known = recall(prefix + path, stamp_of(status)) if same_mode else None
+                if known is None or known.hex() != entry.oid:
+                    left.append((path, entry))
+            yield from left
 
     def _recall(self, path: RepoPath, status: os.stat_result) -> ObjectId | None:
         blob = self._cache.recall(self._prefix + path, stamp_of(status))

@@ -107,10 +107,10 @@ class Git:
             raise failure(self.directory, arguments[0], process.returncode, decode(messages))
         return Answer(process.returncode, output, decode(messages))
 
-    def begin(self, *arguments: str) -> Pending:
+    def begin(self, *arguments: str, expected: tuple[int, ...] = (0,)) -> Pending:
         """Start a command and go on; ``Pending.answer`` waits for it and raises what ``run`` would raise."""
         process = self.start(*arguments, messages=subprocess.PIPE, given=False)
-        return Pending(self.directory, arguments[0], process)
+        return Pending(self.directory, arguments[0], process, expected)
 
     def start(
         self, *arguments: str, messages: int = subprocess.DEVNULL, given: bool = True
@@ -138,8 +138,11 @@ class Git:
 class Pending:
     """A command that runs while its caller does something else."""
 
-    def __init__(self, directory: str, command: str, process: subprocess.Popen[bytes]) -> None:
+    def __init__(
+        self, directory: str, command: str, process: subprocess.Popen[bytes], expected: tuple[int, ...]
+    ) -> None:
         self._directory, self._command, self._process = directory, command, process
+        self._expected = expected
         self._said = (b"", b"")
         # Its output is taken as it comes: git would stand still at a full pipe.
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -149,12 +152,13 @@ class Pending:
         self._said = self._process.communicate()
 
     def answer(self) -> Answer:
-        """Wait for the end; any exit status but 0 is an error."""
+        """Wait for the end; an exit status that was not expected is an error."""
         self._reader.join()
         output, messages = self._said[0], decode(self._said[1])
-        if self._process.returncode:
-            raise failure(self._directory, self._command, self._process.returncode, messages)
-        return Answer(0, output, messages)
+        status = self._process.returncode
+        if status not in self._expected:
+            raise failure(self._directory, self._command, status, messages)
+        return Answer(status, output, messages)
 
 
 def failure(directory: str, command: str, status: int, messages: str) -> OverlaysyncError:

@@ -69,13 +69,14 @@ def parse_index(output: bytes) -> Index:
     The tag is ``H`` for a plain entry, ``S`` for skip-worktree and ``M`` for unmerged, and lower-case for
     assume-unchanged (git-ls-files, options -t and -v). An unmerged path comes once for each of its stages.
     """
-    entries = [
-        (entry, RepoPath(path)) for entry, _, path in (item.partition("\t") for item in records(output))
-    ]
-    flagged = [(entry[0], path) for entry, path in entries if entry[0] != "H"]
+    entries = records(output)
+    few = [item.partition("\t") for item in entries if item[0] != "H" or item[2:9] == _GITLINK]
+    flagged = [(entry[0], RepoPath(path)) for entry, _, path in few if entry[0] != "H"]
     return Index(
-        paths={path for _, path in entries},
-        gitlinks={path: ObjectId(entry.split(" ")[2]) for entry, path in entries if entry[2:9] == _GITLINK},
+        paths={RepoPath(item[item.index("\t") + 1 :]) for item in entries},
+        gitlinks={
+            RepoPath(path): ObjectId(entry.split(" ")[2]) for entry, _, path in few if entry[2:9] == _GITLINK
+        },
         unmerged=tuple(dict.fromkeys(path for tag, path in flagged if tag in "Mm")),
         skip_worktree=frozenset(path for tag, path in flagged if tag in "Ss"),
         assume_unchanged=frozenset(path for tag, path in flagged if tag.islower()),

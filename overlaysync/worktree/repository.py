@@ -12,7 +12,7 @@ from msgspec import Struct
 from overlaysync.errors import BaselineError, UsageError
 from overlaysync.model.worktree import ObjectId, Repository
 from overlaysync.worktree import port_record
-from overlaysync.worktree.git import Git, decode, encode
+from overlaysync.worktree.git import Answer, Git, decode, encode
 
 
 class Located(Struct, frozen=True):
@@ -23,6 +23,10 @@ class Located(Struct, frozen=True):
     object_format: str
     shallow: bool
 
+
+_WHETHER = ("--is-bare-repository", "--is-inside-git-dir", "--is-inside-work-tree", "--absolute-git-dir")
+_WHERE = ("--show-toplevel", "--show-object-format", "--is-shallow-repository")
+"""Asked at the same time, though where the answer to the others is no, git refuses this."""
 
 # What an unfinished operation leaves in the worktree's git directory: file, its name, how to end it.
 # Order matters: a stopped rebase can hold a CHERRY_PICK_HEAD too.
@@ -46,9 +50,8 @@ def locate(directory: str) -> Located:
         BaselineError: git refuses it (another user owns it).
     """
     git = Git(directory)
-    bare, inside_git, inside_checkout, git_directory = _lines(
-        git, "--is-bare-repository", "--is-inside-git-dir", "--is-inside-work-tree", "--absolute-git-dir"
-    )
+    where = git.begin("rev-parse", *_WHERE, expected=(0, 128))
+    bare, inside_git, inside_checkout, git_directory = _lines(git, git.run("rev-parse", *_WHETHER), 4)
     if inside_git == "true":
         raise UsageError(f"{directory!r} is inside a git directory", "run from inside the checkout")
     if bare == "true":
@@ -58,22 +61,21 @@ def locate(directory: str) -> Located:
         )
     if inside_checkout != "true":
         raise _checked_out_elsewhere(directory)
-    root, object_format, shallow = _lines(
-        git, "--show-toplevel", "--show-object-format", "--is-shallow-repository"
-    )
+    root, object_format, shallow = _lines(git, where.answer(), 3)
     # core.worktree is under the control of the checkout: only the directory that holds .git is believed.
     if not os.path.lexists(encode(f"{root}/.git")):
         raise _checked_out_elsewhere(directory)
-    if os.path.realpath(encode(directory)) != encode(root) and _lines(Git(root), "--absolute-git-dir") != [
-        git_directory
-    ]:
-        raise _checked_out_elsewhere(directory)
+    if os.path.realpath(encode(directory)) != encode(root):
+        there = Git(root)
+        if _lines(there, there.run("rev-parse", "--absolute-git-dir"), 1) != [git_directory]:
+            raise _checked_out_elsewhere(directory)
     return Located(root, git_directory, object_format, shallow == "true")
 
 
-def _lines(git: Git, *questions: str) -> list[str]:
-    lines = git.run("rev-parse", *questions).text.splitlines()
-    if len(lines) != len(questions):
+def _lines(git: Git, answer: Answer, questions: int) -> list[str]:
+    """One line for each question."""
+    lines = answer.text.splitlines()
+    if len(lines) != questions:
         raise UsageError(
             f"the path of the repository of {git.directory!r} holds a line break", "move the checkout"
         )
@@ -164,26 +166,23 @@ def peel(git: Git, oid: str) -> ObjectId | None:
 def describe(located: Located) -> Repository:
     """Where the worktree comes from, for the record. Raises BaselineError without a commit."""
     git = Git(located.root)
-    head = head_commit(git)
-    reference = git.run("symbolic-ref", "--quiet", "HEAD", expected=(0, 1)).text.strip()
+    reference = git.begin("symbolic-ref", "--quiet", "HEAD", expected=(0, 1))
+    remotes = git.begin("config", "--null", "--local", "--get-regexp", r"^remote\..*\.url$", expected=(0, 1))
     return Repository(
         root=located.root,
-        head=head,
-        branch=reference.removeprefix("refs/heads/") or None,
-        remote=_remote(git),
+        head=head_commit(git),
+        branch=reference.answer().text.strip().removeprefix("refs/heads/") or None,
+        remote=_remote(remotes.answer().text),
         object_format=located.object_format,
         shallow=located.shallow,
         ported=port_record.load(located.git_directory),
     )
 
 
-def _remote(git: Git) -> str | None:
-    """The URL of ``origin``, or of the only remote, without credentials."""
-    answer = git.run(
-        "config", "--null", "--local", "--get-regexp", r"^remote\..*\.url$", expected=(0, 1)
-    ).text
+def _remote(configured: str) -> str | None:
+    """Of the URLs that git lists, that of ``origin``, or of the only remote, without credentials."""
     urls: dict[str, str] = {}
-    for record in answer.split("\0")[:-1]:
+    for record in configured.split("\0")[:-1]:
         key, _, url = record.partition("\n")
         urls.setdefault(key, url)
     chosen = urls.get("remote.origin.url", next(iter(urls.values())) if len(urls) == 1 else None)

@@ -54,11 +54,12 @@ def open_worktree(
     if not directory.is_dir():
         raise UsageError(f"{str(directory)!r} is not a directory", "name a checkout with -C DIR")
     located = locate(decode(os.fsencode(directory.absolute())))
-    repository = describe(located)
     git = Git(located.root)
+    unmerged = git.begin("ls-files", "--unmerged", "-z")
+    repository = describe(located)
     if not unfinished:
         refuse_unfinished(located)
-        refuse_unmerged(located.root, parse_unmerged(git.run("ls-files", "--unmerged", "-z").output))
+        refuse_unmerged(located.root, parse_unmerged(unmerged.answer().output))
     file = cache_file(cache_dir, "worktree", located.root) if cache_dir else None
     return Worktree(repository, git, file, Capture() if capture else None)
 
