@@ -11,7 +11,15 @@ import site
 import sys
 from importlib import machinery
 
-from overlaysync.agent.installed import canonical, companions, distributions, listing, recorded, versions
+from overlaysync.agent.installed import (
+    canonical,
+    companions,
+    distributions,
+    listing,
+    projects,
+    top_level,
+    versions,
+)
 from overlaysync.agent.native import native, never_waiting, search_path, text
 
 TYPE_CHECKING = False  # typing itself takes too long to import
@@ -131,8 +139,8 @@ def _printable(error: Exception) -> str:
 
 def _packages(dist_info: str, distribution: dict[str, Any]) -> list[dict[str, Any]]:
     """The top-level names of a distribution, resolved."""
-    root, metadata = os.path.split(dist_info)
-    return [_package(*item) for item in sorted(_top_level(root, metadata, distribution["mapped"]).items())]
+    names = dict.fromkeys(distribution["mapped"], True) or top_level(*os.path.split(dist_info))
+    return [_package(*item) for item in sorted(names.items())]
 
 
 def _package(name: str, has_file: bool) -> dict[str, Any]:
@@ -145,23 +153,11 @@ def _package(name: str, has_file: bool) -> dict[str, Any]:
     return row
 
 
-def _top_level(root: str, metadata: str, mapped: Iterable[str]) -> dict[str, bool]:
-    """Import names of a distribution, by its RECORD; whether a file is behind each, as of no namespace."""
-    names = dict.fromkeys(mapped, True)
-    for path in () if names else recorded(root, metadata):
-        first, _, rest = path.partition("/")
-        if rest and first.isidentifier():
-            names[first] = names.get(first, False) or rest.startswith("__init__.")
-        elif not rest and first.endswith(".py") and first[:-3].isidentifier():
-            names[first[:-3]] = True
-    names.pop("__pycache__", None)
-    return names
-
-
 def survey(request: dict[str, Any]) -> dict[str, Any]:
     """What this interpreter is, and which copies of the distribution it sees: the host's ``Interpreter``."""
     names, project = listing(), canonical(request["distribution"])
-    found = distributions(names, project)
+    all_projects = projects(names)
+    found = distributions(all_projects, project)
     usable = [(dist_info, item) for dist_info, item in found if item["form"] == "dist-info"]
     prefix = sys.pycache_prefix
     return {
@@ -177,8 +173,8 @@ def survey(request: dict[str, Any]) -> dict[str, Any]:
         "user_site_enabled": bool(site.ENABLE_USER_SITE),
         "no_user_site": text(os.environ.get("PYTHONNOUSERSITE")),
         "uid": os.getuid(),
-        "installed": versions(names),
-        "companions": companions(names, project, found[0][1]["requires"]) if found else [],
+        "installed": versions(all_projects),
+        "companions": companions(all_projects, project, found[0][1]["requires"]) if found else [],
         "hooks": _hooks(names),
         "distributions": [item for _, item in found],
         "packages": _packages(*usable[0]) if usable else [],

@@ -7,16 +7,23 @@ import json
 import os
 import re
 import sys
+from functools import lru_cache
 
 from overlaysync.agent.native import read, search_path, text
 
 TYPE_CHECKING = False  # typing itself takes too long to import
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Tuple
+
+    # directory, name of the metadata in it, canonical name of the project, version, form
+    Project = Tuple[str, str, str, "str | None", str]
 
 RECORD_LIMIT = 64 << 20
 LIBRARY = re.compile(r"^\"?([^,\n]+\.so(?:\.\d+)*)\"?,", re.MULTILINE)
 METADATA = re.compile(r"(.+?)(?:-([^-]+)(?:-py[\d.]+)?(?:-[^-]+)?)?\.(dist-info|egg-info|egg-link|egg)$")
+ENDINGS = (".dist-info", ".egg-info", ".egg-link", ".egg")
+TOP_LEVEL = re.compile(r"^\"?([^/,\n\"]+)(/__init__\.|/|[,\"])", re.MULTILINE)
+"""Of a line of RECORD, the first name and what follows it."""
 
 
 def canonical(name: str) -> str:
@@ -39,38 +46,45 @@ def listing() -> list[tuple[str, str]]:
     return found
 
 
-def distributions(listing: list[tuple[str, str]], wanted: str) -> list[tuple[str, dict[str, Any]]]:
-    """Every copy of the project on the search path, first found first: (its dist-info, description)."""
+def projects(listing: list[tuple[str, str]]) -> list[Project]:
+    """The metadata of all projects on the search path, in its order."""
     found = []
     for directory, name in listing:
-        match = METADATA.match(name)
-        if match and canonical(match.group(1)) == wanted:
-            description = _distribution(directory, name, match.group(2), match.group(3))
-            found.append((os.path.join(directory, name), description))
+        match = METADATA.match(name) if name.endswith(ENDINGS) else None
+        if match:
+            found.append((directory, name, canonical(match.group(1)), match.group(2), match.group(3)))
     return found
 
 
-def versions(listing: list[tuple[str, str]]) -> dict[str, str | None]:
+def distributions(projects: list[Project], wanted: str) -> list[tuple[str, dict[str, Any]]]:
+    """Every copy of the project, first found first: (its dist-info, description)."""
+    return [
+        (os.path.join(directory, name), _distribution(directory, name, version, form))
+        for directory, name, project, version, form in projects
+        if project == wanted
+    ]
+
+
+def versions(projects: list[Project]) -> dict[str, str | None]:
     """Versions of all projects on the search path, by the copy that is found first.
 
     Two in one directory are none: which of them the code is of cannot be told.
     """
     versions: dict[str, str | None] = {}
     places: dict[str, str] = {}
-    for directory, name in listing:
-        match = METADATA.match(name)
-        if match:
-            project, version = str(text(canonical(match.group(1)))), match.group(2)
-            if places.get(project) == directory:
-                versions[project] = None
-            versions.setdefault(project, text(version) if version else None)
-            places.setdefault(project, directory)
+    for directory, _, name, version, _ in projects:
+        project = str(text(name))
+        if places.get(project) == directory:
+            versions[project] = None
+        versions.setdefault(project, text(version) if version else None)
+        places.setdefault(project, directory)
     return versions
 
 
 def _distribution(root: str, metadata: str, version: str | None, form: str) -> dict[str, Any]:
     direct_url = read(os.path.join(root, metadata, "direct_url.json"), 65536)
-    editable = form == "egg-link" or any(name.startswith("__editable__") for name in recorded(root, metadata))
+    record = record_text(root, metadata)
+    editable = form == "egg-link" or re.search(r"^\"?__editable__", record, re.MULTILINE) is not None
     try:
         editable = editable or bool(json.loads(direct_url or "{}").get("dir_info", {}).get("editable"))
     except (ValueError, AttributeError, RecursionError):
@@ -106,10 +120,27 @@ def _mapped(root: str, metadata: str) -> dict[str, str]:
     return names
 
 
+@lru_cache(maxsize=1)
+def record_text(root: str, metadata: str) -> str:
+    """RECORD as it was when this question first looked at it; empty where there is none."""
+    return read(os.path.join(root, metadata, "RECORD"), RECORD_LIMIT) or ""
+
+
 def recorded(root: str, metadata: str) -> list[str]:
     """The paths that RECORD lists."""
-    lines = (read(os.path.join(root, metadata, "RECORD")) or "").splitlines()
-    return [line.split(",", 1)[0].strip('"') for line in lines]
+    return [line.split(",", 1)[0].strip('"') for line in record_text(root, metadata).splitlines()]
+
+
+def top_level(root: str, metadata: str) -> dict[str, bool]:
+    """Import names of a distribution, by its RECORD; whether a file is behind each, as of no namespace."""
+    names: dict[str, bool] = {}
+    for first, following in set(TOP_LEVEL.findall(record_text(root, metadata))):
+        if following.startswith("/") and first.isidentifier():
+            names[first] = names.get(first, False) or following != "/"
+        elif not following.startswith("/") and first.endswith(".py") and first[:-3].isidentifier():
+            names[first[:-3]] = True
+    names.pop("__pycache__", None)
+    return names
 
 
 def _named_in(directory: str, dist_info: str) -> dict[str, str]:
@@ -127,15 +158,13 @@ def _named_in(directory: str, dist_info: str) -> dict[str, str]:
     }
 
 
-def companions(listing: list[tuple[str, str]], project: str, requires: list[str]) -> list[dict[str, Any]]:
+def companions(projects: list[Project], project: str, requires: list[str]) -> list[dict[str, Any]]:
     """The project itself, what it requires, and what is named after it: the copies that are found first."""
     names = (re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", line) for line in requires)
     wanted = {project, *(canonical(name.group()) for name in names if name)}
     family = re.sub("-python$", "", project) + "-"
     found: dict[str, tuple[str, list[str]]] = {}
-    for directory, name in listing:
-        match = METADATA.match(name)
-        other = canonical(match.group(1)) if match else ""
+    for directory, name, other, _, _ in projects:
         if other in wanted or other.startswith(family):
             place, copies = found.setdefault(other, (directory, []))
             if place == directory:

@@ -11,7 +11,13 @@ from overlaysync.agent.failure import Failure
 from overlaysync.agent.frames import to_text
 from overlaysync.agent.tree import LinkInTheWay, Tree, join
 
+TYPE_CHECKING = False  # typing itself takes too long to import
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 RECORD_LIMIT = 64 * 1024 * 1024
+QUOTED = ('"', "\r", "\0")
+"""Marks of a RECORD that takes a parser, or is none."""
 
 
 class Record:
@@ -51,12 +57,22 @@ def read_record(tree: Tree, metadata: bytes) -> Record:
         raise Failure("root", "it is no regular file, or too large", to_text(path))
     record = Record(hashlib.sha256(content).hexdigest())
     try:
-        for row in csv.reader(io.StringIO(to_text(content), newline="")):
-            if row and row[0] and not (row[0].endswith(".pyc") and "/__pycache__/" in "/" + row[0]):
-                record.add(*row[:2])
+        for name, digest in _rows(to_text(content)):
+            if name and not (name.endswith(".pyc") and "/__pycache__/" in "/" + name):
+                record.add(name, digest)
     except csv.Error as error:
         raise Failure("root", "it is damaged: %s" % error, to_text(path))
     return record
+
+
+def _rows(text: str) -> Iterable[tuple[str, str]]:
+    """Path and hash of each row. Of by far the most RECORDs no line is quoted, and each is a row."""
+    plain = text.replace("\r\n", "\n")
+    if any(mark in plain for mark in QUOTED):
+        rows = csv.reader(io.StringIO(text, newline=""))
+        return ((row[0], "".join(row[1:2])) for row in rows if row)
+    fields = (line.partition(",") for line in plain.split("\n"))
+    return ((path, rest.partition(",")[0]) for path, _, rest in fields)
 
 
 def _leaves_root(directory: str) -> bool:
