@@ -74,9 +74,9 @@ class Inspections:
         self._ahead: dict[tuple[object, ...], Inspection] = {}
 
     def begin_ahead(self, path: bytes, setting: Setting, question: dict[str, Any]) -> None:
-        """Asks a new one what will most likely be asked for next."""
+        """Asks what will most likely be asked for next."""
         if len(self._ahead) < KEPT and _key(path, setting) not in self._ahead:
-            self._ahead[_key(path, setting)] = Inspection(path, setting, question)
+            self._ahead[_key(path, setting)] = self._ask(path, setting, question)
 
     def forget_ahead(self) -> None:
         for inspection in self._ahead.values():
@@ -93,19 +93,18 @@ class Inspections:
 
     def begin(self, path: bytes, setting: Setting, question: dict[str, Any]) -> Inspection:
         """Asks one that is there, or a new one; ``finish`` has the answer."""
-        ahead = self._taken_ahead(path, setting, question)
-        if ahead is not None:
-            self._asked.append(ahead)
-            return ahead
+        inspection = self._taken_ahead(path, setting, question) or self._ask(path, setting, question)
+        self._asked.append(inspection)
+        return inspection
+
+    def _ask(self, path: bytes, setting: Setting, question: dict[str, Any]) -> Inspection:
         inspection = self._kept.pop(_key(path, setting), None)
         if inspection is not None and inspection.would_start_alike():
             inspection.ask(question)
-        else:
-            if inspection is not None:
-                inspection.end()
-            inspection = Inspection(path, setting, question)
-        self._asked.append(inspection)
-        return inspection
+            return inspection
+        if inspection is not None:
+            inspection.end()
+        return Inspection(path, setting, question)
 
     def finish(self, inspection: Inspection, patience: Patience) -> Answer:
         """(answer, None) or (None, what went wrong); nothing is left of a process that is not kept."""

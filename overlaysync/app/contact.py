@@ -12,7 +12,7 @@ from overlaysync.app.early import Early
 from overlaysync.app.installed_cache import InstalledCache
 from overlaysync.app.options import Stage
 from overlaysync.core.modules import choose
-from overlaysync.errors import LockedError, TargetError
+from overlaysync.errors import AgentLostError, LockedError, OverlaysyncError, TargetError
 from overlaysync.model.target import (
     UNKNOWN,
     Distribution,
@@ -82,13 +82,29 @@ def contact(call: Call, stage: Stage, *, ahead: bool = True) -> Contact:
     stage("contacting the target")
     opened = call.link()
     stage("finding the interpreter")
-    return find(opened if ahead else structs.replace(opened, early=Early()))
+    return find(opened if ahead else without_preparation(opened))
+
+
+def without_preparation(link: Link) -> Link:
+    """The same for a run that opens the install root late: its lock is not to be held until then."""
+    return structs.replace(link, early=Early())
 
 
 def find(link: Link) -> Contact:
-    """The interpreter and the distribution, as they are now. Raises TargetError, AgentLostError."""
-    asked = _ask(link)
-    found = _chosen(link.name, asked)
+    """The interpreter and the distribution, as they are now. Raises TargetError, AgentLostError.
+
+    ``link.early``: what is remembered from an earlier look is prepared meanwhile.
+    """
+    if link.early.preparation is not None:
+        link.session.prepare(link.early.preparation)
+    try:
+        asked = _ask(link)
+        found = _chosen(link.name, asked)
+    except AgentLostError:
+        raise
+    except OverlaysyncError:
+        link.session.release()  # what was opened meanwhile
+        raise
     answered = tuple(item.path for item in asked if item.error is None)
     return Contact(
         **structs.asdict(link), interpreter=found, distribution=_distribution(found), asked=answered

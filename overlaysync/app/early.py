@@ -28,9 +28,13 @@ NO_TARGET = frozenset({"-h", "--help", "--version"})
 
 
 class Early:
-    """What was begun for a command line, and what will be the next time. ``file``: where that is kept."""
+    """What was begun for a command line, and what will be the next time. ``file``: where that is kept.
+
+    ``preparation``: what the agent may be told before the next look of the same run (``remote.session``).
+    """
 
     def __init__(self, file: Path | None = None) -> None:
+        self.preparation: bytes | None = None
         self._file = file
         self._kept = load_cache(file, MAGIC) if file is not None else b""
         try:
@@ -46,6 +50,7 @@ class Early:
             image: its image's id.
             prepare: the agent's request of this name, as a frame.
         """
+        self.preparation = prepare
         start = self.begun.last
         if start is None or self._file is None:
             return

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from overlaysync.app.calling import Link, find_root, link
-from overlaysync.app.contact import Contact, find
+from overlaysync.app.contact import Contact, find, without_preparation
 from overlaysync.app.options import Options, silent
 from overlaysync.app.port import Source, push_carried
 from overlaysync.app.push import push_over
@@ -127,7 +127,7 @@ class Follower:
         if self._source is None:
             with reading_ahead(options, capture=True) as worktree:
                 return self._push_from(find(self.connect()), worktree, options, stages)
-        contact = find(self.connect())
+        contact = find(without_preparation(self.connect()))
 
         def push_there(there: Options) -> Result:
             with reading_ahead(there, capture=True) as worktree:

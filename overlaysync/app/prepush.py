@@ -122,7 +122,7 @@ def _compare(worktree: Worktree, manifest: Manifest, ref: PushedRef) -> tuple[li
     notes = [f"needs an image rebuild: {named}"] if rebuilds else []
     if not prepush.holds_package(manifest, pushed) and common_base(git, ObjectId(image), commit) is None:
         return [], [f"{ref.local} holds nothing of {manifest.distribution.name}, and never did"]
-    pushed |= _as_it_ran(worktree, manifest, pushed)
+    pushed = {**pushed, **_as_it_ran(worktree, manifest, pushed)}
     return prepush.judge(manifest, before, pushed, ref.local), notes
 
 

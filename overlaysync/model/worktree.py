@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from typing import NewType
 
 from msgspec import Struct
@@ -116,7 +117,7 @@ class Snapshot(Struct, frozen=True):
     """
 
     repository: Repository
-    tree: dict[RepoPath, TreeEntry]
+    tree: Mapping[RepoPath, TreeEntry]
     changes: tuple[Change, ...]
     ignored: tuple[IgnoredFile, ...] = ()
     hidden: tuple[RepoPath, ...] = ()  # tracked paths with skip-worktree or assume-unchanged set

@@ -59,6 +59,10 @@ class AgentSession:
 
     # -- reading ---------------------------------------------------------------------------------------
 
+    def prepare(self, preparation: bytes) -> None:
+        """Has the agent begin what will be asked of it (see ``preparation``), and does not wait."""
+        self._channel.send(preparation, SHORT)
+
     def interpreters(
         self,
         distribution: str,

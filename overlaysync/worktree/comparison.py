@@ -71,7 +71,7 @@ class Comparison:
         self.pointers: set[RepoPath] = set()  # changed paths with a Git LFS pointer on either side
         self.submodules: list[tuple[RepoPath, TreeEntry]] = []  # those that are checked out
 
-    def tracked(self, tree: dict[RepoPath, TreeEntry], skip_worktree: frozenset[RepoPath]) -> None:
+    def tracked(self, tree: Mapping[RepoPath, TreeEntry], skip_worktree: frozenset[RepoPath]) -> None:
         """Look at every path of HEAD. A path that is absent and flagged skip-worktree is not checked out."""
         for path, entry in self._not_known(tree):
             try:

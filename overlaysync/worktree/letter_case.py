@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from overlaysync.model.problem import Problem
 from overlaysync.model.worktree import Change, ChangeKind, RepoPath, TreeEntry
 
 
-def collisions(tree: dict[RepoPath, TreeEntry], changes: Iterable[Change]) -> list[Problem]:
+def collisions(tree: Mapping[RepoPath, TreeEntry], changes: Iterable[Change]) -> list[Problem]:
     """A problem for each changed path that equals another but for letter case.
 
     A removed path collides with nothing, but an added one collides with it: that is a rename of case only.

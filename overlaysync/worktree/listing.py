@@ -52,12 +52,8 @@ def records(output: bytes) -> list[str]:
     return decode(output).split("\0")[:-1]
 
 
-@lru_cache(maxsize=LISTINGS)
 def parse_tree(output: bytes) -> dict[RepoPath, TreeEntry]:
-    """Entries of ``git ls-tree -r -z`` by path, in tree order (a directory's files are together).
-
-    Whoever asks again is given the same: it must not be changed.
-    """
+    """Entries of ``git ls-tree -r -z`` by path, in tree order (a directory's files are together)."""
     found = _TREE_ENTRY.findall(decode(output))
     return {path: TreeEntry(_mode(mode), oid) for mode, oid, path in found}
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -15,7 +17,7 @@ from overlaysync.worktree.comparison import Comparison
 from overlaysync.worktree.files import Folders
 from overlaysync.worktree.git import Answer, Git
 from overlaysync.worktree.letter_case import collisions
-from overlaysync.worktree.listing import Index, parse_index, parse_paths, parse_tree
+from overlaysync.worktree.listing import LISTINGS, Index, parse_index, parse_paths, parse_tree
 from overlaysync.worktree.objects import Objects
 from overlaysync.worktree.repository import head_commit, locate
 
@@ -37,7 +39,7 @@ class Subject(Struct, frozen=True):
 class Look(Struct, frozen=True):
     """What was seen."""
 
-    tree: dict[RepoPath, TreeEntry]
+    tree: Mapping[RepoPath, TreeEntry]
     index: Index
     changes: tuple[Change, ...]
     mode_only: tuple[RepoPath, ...]
@@ -45,9 +47,13 @@ class Look(Struct, frozen=True):
     problems: tuple[Problem, ...]
 
 
-def read_tree(git: Git, commit: str) -> dict[RepoPath, TreeEntry]:
-    """The whole tree of a commit, gitlinks included."""
-    return parse_tree(git.run("ls-tree", "-r", "-z", "--full-tree", commit).output)
+@lru_cache(maxsize=LISTINGS)
+def read_tree(repository: str, oid: str) -> Mapping[RepoPath, TreeEntry]:
+    """The whole tree of a commit, or of a tree, by its full id, gitlinks included.
+
+    Whoever asks again is given the same: what an id stands for never changes. Raises BaselineError.
+    """
+    return parse_tree(Git(repository).run("ls-tree", "-r", "-z", "--full-tree", oid).output)
 
 
 def look(subject: Subject) -> Look:
@@ -60,7 +66,7 @@ def look(subject: Subject) -> Look:
     # git walks the directories while Python compares.
     entries = git.begin("ls-files", "-v", "--stage", "-z")
     pending = git.begin("ls-files", "--others", "--exclude-standard", "-z")
-    tree = read_tree(git, subject.commit)
+    tree = read_tree(git.directory, subject.commit)
     index = parse_index(entries.answer().output)
     with Folders(git.directory) as folders:
         comparison = Comparison(
@@ -88,7 +94,7 @@ def look(subject: Subject) -> Look:
     )
 
 
-def _new_paths(tree: dict[RepoPath, TreeEntry], index: Index, others: Answer) -> list[RepoPath]:
+def _new_paths(tree: Mapping[RepoPath, TreeEntry], index: Index, others: Answer) -> list[RepoPath]:
     """Paths that HEAD does not have. What ends with ``/`` is a nested repository, not ours."""
     untracked = (path for path in parse_paths(others.output) if not path.endswith("/"))
     return sorted({*index.paths, *untracked} - tree.keys())

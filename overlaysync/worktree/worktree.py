@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -206,7 +206,7 @@ class Worktree:
         answer = self._git.run("cat-file", "--batch-check=%(objecttype)", given=f"{oid}\n".encode())
         return answer.text == "commit\n"
 
-    def tree(self, commit: ObjectId) -> dict[RepoPath, TreeEntry]:
+    def tree(self, commit: ObjectId) -> Mapping[RepoPath, TreeEntry]:
         """The tree of a commit, by path. Raises BaselineError where the repository does not hold it."""
         if not self.has_commit(commit):
             raise BaselineError(
@@ -214,11 +214,11 @@ class Worktree:
                 f"get it with 'git fetch {'--unshallow' if self.repository.shallow else '--all'}', or "
                 f"'git fetch REMOTE {commit}' where no branch has it",
             )
-        return read_tree(self._git, commit)
+        return read_tree(self._git.directory, commit)
 
-    def objects_below(self, tree: ObjectId) -> dict[RepoPath, TreeEntry]:
+    def objects_below(self, tree: ObjectId) -> Mapping[RepoPath, TreeEntry]:
         """A tree by path. Raises BaselineError where the repository does not hold it."""
-        return read_tree(self._git, tree)
+        return read_tree(self._git.directory, tree)
 
     def moved(self) -> bool:
         """Whether HEAD names another commit than when the worktree was opened."""

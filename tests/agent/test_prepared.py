@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from overlaysync.errors import LockedError, TargetError
+from overlaysync.model.seams import KnownFiles
 from overlaysync.model.target import Interpreter, Inventory, Setting
 from overlaysync.remote.session import AgentSession, preparation
 from tests.agent.conftest import Start
@@ -44,18 +45,16 @@ def prepared(place: Place, start: Start) -> Prepared:
     """Another agent, which was told what will be asked of it."""
 
     def tell(root: Path = place.site.root, python: Path = place.python) -> Place:
-        first = preparation(
-            [str(python)],
-            setting(place),
-            str(root),
-            METADATA,
-            NAME,
-            Nothing(),  # type: ignore[arg-type]
-            named=True,
-        )
+        first = preparation_for(place, root, python)
         return Place(place.prefix, place.site, place.work, start(first=first))
 
     return tell
+
+
+def preparation_for(place: Place, root: Path, python: Path) -> bytes:
+    nothing: KnownFiles = Nothing()  # type: ignore[assignment]
+    there = setting(place)
+    return preparation([str(python)], there, str(root), METADATA, NAME, nothing, named=True)
 
 
 def survey(place: Place, setting: Setting) -> Interpreter:
@@ -108,6 +107,16 @@ def test_a_program_that_took_its_place_is_started(place: Place, prepared: Prepar
     place.python.symlink_to(link)
     survey(there, setting(place))
     assert pid not in kept(there)
+
+
+def test_one_that_waits_is_asked_again(place: Place, prepared: Prepared) -> None:
+    settle()
+    there = prepared()
+    first = survey(there, setting(place))
+    [pid] = kept(there)
+    there.session.prepare(preparation_for(place, place.site.root, place.python))
+    assert survey(there, setting(place)) == first
+    assert kept(there) == [pid]
 
 
 def test_one_that_is_not_there_is_told_when_it_is_asked_for(place: Place, prepared: Prepared) -> None:
