@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from overlaysync.app.early import Early, agent_bundle
+from overlaysync.app.installed_cache import InstalledCache
 from overlaysync.app.options import Options
 from overlaysync.config.configuration import PackageConfiguration
 from overlaysync.config.loading import load
@@ -35,7 +36,8 @@ MAXIMUM_INDEX = 4 << 20
 class Link(Struct, frozen=True):
     """A conversation with the agent of a target, before anything was looked for there.
 
-    ``early``: by what it is begun earlier the next time.
+    ``early``: by what it is begun earlier the next time. ``known``: what is known of the files of its install
+    roots, by root and format of object ids.
     ``named_interpreter``: the one that the command line or the configuration names.
     """
 
@@ -48,6 +50,7 @@ class Link(Struct, frozen=True):
     named_interpreter: str | None
     found_by: str | None  # why this target, where nobody named it
     early: Early
+    known: dict[tuple[str, str], InstalledCache]
 
 
 class Call:
@@ -138,6 +141,7 @@ def link(
                 named_interpreter=interpreter,
                 found_by=found_by,
                 early=early,
+                known={},
             )
     finally:
         transport.close()

@@ -40,7 +40,10 @@ class Contact(Link, frozen=True):
         distribution, deadline = self.distribution, time.monotonic() + LOCK_SECONDS
         root = distribution.place or distribution.root
         packages = tuple(sorted(distribution.mapped)) if distribution.place is not None else ()
-        known = InstalledCache(cache_directory(), self.identity, root, object_format)
+        known = self.known.get((root, object_format))
+        if known is None:
+            known = InstalledCache(cache_directory(), self.identity, root, object_format)
+            self.known[root, object_format] = known
         while True:
             try:
                 inventory = self.session.open(

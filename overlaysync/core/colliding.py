@@ -33,13 +33,9 @@ def _places(path: str) -> Iterator[str]:
 
 def _all_places(paths: Iterable[str]) -> set[str]:
     """The paths and all directories that they lie in, each once."""
-    found: set[str] = set()
-    for path in paths:
-        for place in _places(path):
-            if place in found:
-                break
-            found.add(place)
-    return found
+    files = set(paths)
+    directories = {path.rpartition("/")[0] for path in files}
+    return files.union(*map(_places, directories))
 
 
 def _collision(item: Desired, spellings: dict[str, set[str]]) -> Problem | None:

@@ -31,11 +31,11 @@ def compare(
     by_path = {file.path: file for file in files}
     patterns = Patterns(generated)
     compared, equal, different = 0, 0, []
-    for source, destinations in sorted(shipped.destinations.items()):
+    for source, destinations in shipped.destinations.items():
+        oid = tree[source].oid
         for destination in destinations:
             file = by_path[destination]
             compared += 1
-            oid = tree[source].oid
             if file.kind is FileKind.FILE and (file.blob == oid or file.sha256 == pointed.get(oid, "")):
                 equal += 1
                 continue
@@ -49,6 +49,7 @@ def compare(
                     explained=_explain(file, source, overlay.get(destination), patterns),
                 )
             )
+    different.sort(key=lambda item: item.source)
     return ContentCount(compared=compared, equal=equal, different=tuple(different))
 
 
@@ -57,12 +58,14 @@ def possible_pointers(
 ) -> set[ObjectId]:
     """Blobs of HEAD that may be Git LFS pointers: what is installed is as small as one, or something else."""
     by_path = {file.path: file for file in files}
-    return {
-        tree[source].oid
-        for source, destinations in shipped.destinations.items()
-        for file in (by_path[destination] for destination in destinations)
-        if file.blob != tree[source].oid or file.size in POINTER_SIZES
-    }
+    found = set()
+    for source, destinations in shipped.destinations.items():
+        oid = tree[source].oid
+        for destination in destinations:
+            file = by_path[destination]
+            if file.blob != oid or file.size in POINTER_SIZES:
+                found.add(oid)
+    return found
 
 
 def installed_pointers(

@@ -22,13 +22,19 @@ def judge(inventory: Inventory, interpreter: Interpreter) -> list[Problem]:
     if not accepted:
         return []
     installed = [file.path for file in inventory.files if file.kind is FileKind.FILE]
-    near = _by_module((*installed, *inventory.extensions))
+    near = {
+        module: suffixes
+        for module, suffixes in _by_module((*installed, *inventory.extensions)).items()
+        if suffixes.isdisjoint(accepted)
+    }
+    if not near:
+        return []
     visible = {path.rpartition(".")[0] for path in installed if path.endswith(".py")}
     holders = set(map(parent, installed))
     visible |= {above for holder in holders for above in (holder, *directories_above(holder))}
     problems = []
     for module, suffixes in sorted(near.items()):
-        if module in visible or any(suffix in accepted for suffix in suffixes):
+        if module in visible:
             continue
         names = listed([module.rpartition("/")[2] + suffix for suffix in sorted(suffixes)])
         message = (

@@ -15,9 +15,9 @@ def outside_distribution(paths: Iterable[InstalledPath], inventory: Inventory) -
 
     A record may be forged: what it names is written to, and taken away.
     """
-    places = {file.path.partition("/")[::2] for file in inventory.files}
-    directories = {first for first, rest in places if rest} - {inventory.metadata}
-    at_top = any(not rest for _, rest in places)
+    installed = [file.path for file in inventory.files]
+    directories = {path[: path.index("/")] for path in installed if "/" in path} - {inventory.metadata}
+    at_top = any("/" not in path for path in installed)
     for path in paths:
         first, _, rest = path.partition("/")
         ours = any(part.startswith(OURS) for part in path.split("/"))

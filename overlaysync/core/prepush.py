@@ -128,9 +128,9 @@ def _is_in(path: RepoPath, place: RepoPath) -> bool:
     return path.startswith(f"{place}/") if place != ROOT else "/" not in path
 
 
-def packages_of(tree: Iterable[RepoPath], shipped: Collection[RepoPath]) -> tuple[RepoPath, ...]:
+def packages_of(tree: Collection[RepoPath], shipped: Iterable[RepoPath]) -> tuple[RepoPath, ...]:
     """Directories of the repository that hold installed Python, without those below another one."""
-    paths = (path for path in tree if path in shipped and path.endswith(".py"))
+    paths = (path for path in shipped if path.endswith(".py") and path in tree)
     found: list[RepoPath] = []
     for directory in sorted({path.rpartition("/")[0] or ROOT for path in paths}):
         if not any(directory.startswith(f"{place}/") for place in found):

@@ -33,23 +33,31 @@ def absent(
     its kind are installed, beside it or in the package.
     """
     around = Surroundings(tree, shipped)
-    gone = {file.path for file in files if file.kind is FileKind.MISSING}
-    missing, not_packaged = [], []
-    for path, entry in tree.items():
-        if (installed := shipped.destinations.get(path)) is not None:
-            if places := [place for place in installed if place in gone]:
-                missing.append(f"{path}: RECORD lists {', '.join(places)}, and it is not there")
-        elif not entry.is_file or shipped.ships(path):
+    missing, not_packaged = _gone(tree, shipped, files), []
+    for path in [path for path in tree if path not in shipped.destinations]:
+        is_hook, package = is_startup_hook(path), around.package_of(parent(path))
+        if (package is None and not is_hook) or not tree[path].is_file or shipped.ships(path):
             continue
-        elif is_startup_hook(path):
-            missing.append(f"{path}: a start-up hook, which the image does not have")
-        elif (package := around.package_of(parent(path))) is not None:
-            reason = _expected(path, package, around, whole)
-            if reason is None:
-                not_packaged.append(path)
-            else:
-                missing.append(f"{path}: not in the image, though {reason}")
-    return Absent(tuple(not_packaged), tuple(missing))
+        if is_hook or package is None:
+            missing[path] = "a start-up hook, which the image does not have"
+        elif (reason := _expected(path, package, around, whole)) is not None:
+            missing[path] = f"not in the image, though {reason}"
+        else:
+            not_packaged.append(path)
+    told = tuple(f"{path}: {missing[path]}" for path in tree if path in missing) if missing else ()
+    return Absent(tuple(not_packaged), told)
+
+
+def _gone(
+    tree: Iterable[RepoPath], shipped: Shipped, files: Sequence[InstalledFile]
+) -> dict[RepoPath, str]:
+    """Of what RECORD lists, and is not there, the source and what to tell of it."""
+    gone = {file.path for file in files if file.kind is FileKind.MISSING}
+    found = {}
+    for path in tree if gone else ():
+        if places := [place for place in shipped.destinations.get(path, ()) if place in gone]:
+            found[path] = f"RECORD lists {', '.join(places)}, and it is not there"
+    return found
 
 
 def _expected(path: RepoPath, package: str, around: Surroundings, whole: Whole) -> str | None:

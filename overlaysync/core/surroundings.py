@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 from overlaysync.core.mapping import Shipped
 from overlaysync.model.target import InstalledPath
@@ -19,13 +20,23 @@ class Surroundings:
     """
 
     def __init__(self, tree: Mapping[RepoPath, TreeEntry], shipped: Shipped) -> None:
-        self._shipped = shipped
-        self._by_directory: dict[str, list[RepoPath]] = defaultdict(list)
-        for path, entry in tree.items():
-            if entry.is_file:
-                self._by_directory[path.rpartition("/")[0]].append(path)
+        self._tree, self._shipped = tree, shipped
         self._below: dict[str, list[RepoPath]] = {}  # of the directories that were asked for
         self._packages: dict[str, str | None] = {}
+
+    @cached_property
+    def _by_directory(self) -> dict[str, list[RepoPath]]:
+        found: dict[str, list[RepoPath]] = defaultdict(list)
+        for path, entry in self._tree.items():
+            if entry.is_file:
+                found[path.rpartition("/")[0]].append(path)
+        return found
+
+    @cached_property
+    def _shipping_directories(self) -> set[str]:
+        """Those of which files ship themselves."""
+        shipping = (*self._shipped.destinations, *self._shipped.rivals)
+        return {path.rpartition("/")[0] for path in shipping if path in self._tree}
 
     def beside(self, directory: str, extension: str | None = None) -> list[RepoPath]:
         """Tracked files of a directory itself, all or those of one extension."""
@@ -53,7 +64,7 @@ class Surroundings:
         """The outermost directory, at or above, of which files ship themselves; never the root."""
         if directory not in self._packages:
             above = self.package_of(parent(directory)) if directory else None
-            itself = directory if directory and self.ships_any(self.beside(directory)) else None
+            itself = directory if directory and directory in self._shipping_directories else None
             self._packages[directory] = above or itself
         return self._packages[directory]
 

@@ -108,12 +108,14 @@ def save_cache(file: Path, magic: bytes, body: bytes) -> None:
     temporary = file.with_name(f".{file.name}-{os.getpid()}-{threading.get_ident()}")
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
+        is_new = not file.exists()
         try:
             temporary.write_bytes(magic + xxhash.xxh3_128_digest(body) + body)
             temporary.replace(file)
         finally:
             temporary.unlink(missing_ok=True)
-        _forget_oldest(file)
+        if is_new:
+            _forget_oldest(file)
 
 
 def _forget_oldest(file: Path) -> None:
