@@ -56,12 +56,9 @@ _PREDICATE = re.compile(r"_?(is|has|have|use|to|get|set|can|supports?|check|requ
 
 
 _SETS = tuple(frozenset(dotted) for dotted in _DECLARATIONS)
-HINTS = (
-    {dotted[0] for dotted in _DECLARATIONS}
-    | _COMPILED_MODULES
-    | {"import_module", "_C", "_cuda", "_ext", "_cpp", "_kernels", "_native"}
-)
-"""A file that holds none of these texts can hold no evidence."""
+HINTS = {dotted[0] for dotted in _DECLARATIONS} | _COMPILED_MODULES | {"import_module"}
+PARTS = ("_C", "_cuda", "_ext", "_cpp", "_kernels", "_native")
+"""A file without an identifier of HINTS, nor one that holds one of PARTS, can hold no evidence."""
 
 
 def can_be_named(identifiers: AbstractSet[str]) -> bool:

@@ -40,7 +40,7 @@ _KERNEL_TEXT = ("__global__", "__device__", "__kernel ", "#include <cuda", "[[ke
 
 _SETS = tuple(frozenset(dotted) for dotted in _COMPILERS)
 HINTS = {dotted[0] for dotted in _COMPILERS}
-"""A file that holds none of these texts can name no compiler."""
+"""A file without an identifier of these can name no compiler."""
 
 
 def can_be_named(identifiers: AbstractSet[str]) -> bool:

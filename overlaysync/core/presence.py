@@ -48,9 +48,7 @@ def absent(
     return Absent(tuple(not_packaged), told)
 
 
-def _gone(
-    tree: Iterable[RepoPath], shipped: Shipped, files: Sequence[InstalledFile]
-) -> dict[RepoPath, str]:
+def _gone(tree: Iterable[RepoPath], shipped: Shipped, files: Sequence[InstalledFile]) -> dict[RepoPath, str]:
     """Of what RECORD lists, and is not there, the source and what to tell of it."""
     gone = {file.path for file in files if file.kind is FileKind.MISSING}
     found = {}

@@ -20,8 +20,12 @@ FORMATTING_ONLY = "comments or formatting only"
 PARSER_FAILURES = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What parser and compiler raise for a text that is no Python: also NUL bytes and too deep nesting."""
 
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-_HINTS = tuple(hint.encode("ascii") for hint in sorted(bindings.HINTS | kernels.HINTS))
+_WORDS = bytes(
+    byte if (chr(byte).isalnum() and byte < 128) or byte == ord("_") else ord(" ") for byte in range(256)
+)
+"""Turns what can be in no identifier into spaces."""
+_PARTS = tuple(part.encode("ascii") for part in bindings.PARTS)
+_HINTS = frozenset(hint.encode("ascii") for hint in bindings.HINTS | kernels.HINTS)
 _HEADER_LINES, _HEADER_COLUMNS = 10, 400
 _GENERATED = re.compile(
     rb"^\s*(#|\"\"\"|''').*(generated (by|from)|auto-?generated|do not edit)", re.IGNORECASE
@@ -80,10 +84,10 @@ def _may_be_foreign(content: bytes | None) -> bool:
     first_lines = content.split(b"\n", 2)[:2]
     if not content.isascii() or any(b"coding" in line for line in first_lines):
         return True  # identifiers are normalised, and a declared coding (PEP 263) may spell them otherwise
-    if not any(hint in content for hint in _HINTS):
+    words = set(content.translate(_WORDS).split())
+    if words.isdisjoint(_HINTS) and not any(part in content for part in _PARTS):
         return False
-    text = content.decode("ascii")
-    identifiers = set(_IDENTIFIER.findall(text))
+    identifiers = {word.decode("ascii") for word in words}
     return bindings.can_be_named(identifiers) or kernels.can_be_named(identifiers)
 
 
