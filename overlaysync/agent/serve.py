@@ -74,8 +74,9 @@ def main(idle_limit: float) -> None:
         return os.read(incoming, min(size, 1 << 20)) if ready else b""
 
     def send(content: bytes) -> None:
-        while content:
-            content = content[os.write(outgoing, content) :]
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(outgoing, rest) :]
 
     session = Session(incoming)
     try:

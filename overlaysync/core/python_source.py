@@ -26,6 +26,7 @@ _WORDS = bytes(
 """Turns what can be in no identifier into spaces."""
 _PARTS = tuple(part.encode("ascii") for part in bindings.PARTS)
 _HINTS = frozenset(hint.encode("ascii") for hint in bindings.HINTS | kernels.HINTS)
+_LARGE = 1 << 20
 _HEADER_LINES, _HEADER_COLUMNS = 10, 400
 _GENERATED = re.compile(
     rb"^\s*(#|\"\"\"|''').*(generated (by|from)|auto-?generated|do not edit)", re.IGNORECASE
@@ -84,6 +85,8 @@ def _may_be_foreign(content: bytes | None) -> bool:
     first_lines = content.split(b"\n", 2)[:2]
     if not content.isascii() or any(b"coding" in line for line in first_lines):
         return True  # identifiers are normalised, and a declared coding (PEP 263) may spell them otherwise
+    if len(content) > _LARGE and not any(hint in content for hint in (*_HINTS, *_PARTS)):
+        return False  # its words, one by one, would take up several times its size
     words = set(content.translate(_WORDS).split())
     if words.isdisjoint(_HINTS) and not any(part in content for part in _PARTS):
         return False

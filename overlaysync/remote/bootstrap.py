@@ -41,6 +41,7 @@ def exactly(size):
 stream = io.BytesIO(exactly(int(exactly(8), 16)))
 made_for, sizes = json.loads(stream.readline().decode("ascii"))
 modules = dict([(name, (stream.read(source), stream.read(code))) for name, source, code in sizes])
+del stream
 class Bundle:
     made_for = made_for
     can_run_it = made_for == "%s %s" % (sys.implementation.cache_tag, MAGIC_NUMBER.hex())
