@@ -9,7 +9,7 @@ import sys
 
 COLLECTING = (100_000, 20, 100)
 """Almost nothing of what a command makes goes before it ends: looking for that at the usual pace took a
-fourteenth of a push."""
+fourteenth of a push. Commands that go on for long set it back."""
 
 
 def main() -> None:
@@ -29,7 +29,7 @@ def main() -> None:
     try:
         sys.stdout.flush()
         sys.stderr.flush()
-    except OSError:
+    except (OSError, ValueError):
         sys.exit(code)  # Python tells what could not be written
     os._exit(code)  # taking every module apart takes a while
 

@@ -22,7 +22,7 @@ RECORD_LIMIT = 64 << 20
 LIBRARY = re.compile(r"^\"?([^,\n]+\.so(?:\.\d+)*)\"?,", re.MULTILINE)
 METADATA = re.compile(r"(.+?)(?:-([^-]+)(?:-py[\d.]+)?(?:-[^-]+)?)?\.(dist-info|egg-info|egg-link|egg)$")
 ENDINGS = (".dist-info", ".egg-info", ".egg-link", ".egg")
-TOP_LEVEL = re.compile(r"^\"?([^/,\n\"]+)(/__init__\.|/|[,\"])", re.MULTILINE)
+TOP_LEVEL = re.compile(r"^\"?([^/,\n\"]+)(/__init__\.|/|[,\"]|$)", re.MULTILINE)
 """Of a line of RECORD, the first name and what follows it."""
 
 

@@ -6,7 +6,8 @@ import os
 
 from overlaysync.agent.failure import Failure
 from overlaysync.agent.frames import to_text
-from overlaysync.agent.inspection import Inspections, Patience
+from overlaysync.agent.inspection import Patience
+from overlaysync.agent.inspections import Inspections
 from overlaysync.agent.places import candidates, prefix_of, suspected
 from overlaysync.agent.request import Request
 from overlaysync.agent.setting import Setting
@@ -32,7 +33,7 @@ def prepare(request: Request, inspections: Inspections) -> None:
     """Begins to ask the interpreters that will most likely be asked."""
     setting = Setting(request)
     for path in request.paths("interpreters"):
-        if request.flag("named") or not _distrusted(path, setting):
+        if os.path.exists(path) and not _distrusted(path, setting):
             inspections.begin_ahead(path, setting, _question(request))
 
 

@@ -6,8 +6,7 @@ import os
 import stat
 
 from overlaysync.agent import interpreters, processes
-from overlaysync.agent.failure import Failure
-from overlaysync.agent.inspection import Inspections
+from overlaysync.agent.inspections import Inspections
 from overlaysync.agent.request import Request
 
 TYPE_CHECKING = False  # typing itself takes too long to import
@@ -54,8 +53,9 @@ class Session:
         try:
             interpreters.prepare(request, self._inspections)
             self._root().open_ahead(request.part("opening"))
-        except (Failure, OSError):
-            pass
+        except Exception:
+            self._inspections.forget_ahead()
+            self._root().close()
 
     def end(self) -> None:
         """The conversation is over: what was not recorded is rolled back, and nothing goes on."""

@@ -7,6 +7,7 @@ Question and answer go through inherited handles: what start-up hooks read or pr
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -201,14 +202,12 @@ def _is_pythons(module: Any) -> bool:
 
 def _digest(module: Any) -> str | None:
     """Of the source that a module was loaded from, as it is now."""
-    from hashlib import sha256  # which takes as long to load as the rest of this module
-
     try:
         with open(module.__spec__.origin, "rb", opener=never_waiting) as stream:
             content = stream.read(TEXT_LIMIT)
     except (OSError, AttributeError, TypeError):
         return None
-    return sha256(content).hexdigest()
+    return hashlib.sha256(content).hexdigest()
 
 
 def _holds_nothing_else(handles: set[int]) -> bool:

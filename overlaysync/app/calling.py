@@ -131,6 +131,7 @@ def link(
         setting = _setting(transport, package)
         identity = Ahead(lambda: _identity(transport, options.image_index))
         with _connect(transport, identity, started) as session:
+            session.is_preparing = early.begun.was_taken
             yield Link(
                 package=package,
                 name=name,

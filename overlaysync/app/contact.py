@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 
@@ -19,7 +20,7 @@ from overlaysync.model.target import (
     Interpreter,
     Inventory,
 )
-from overlaysync.remote.session import preparation
+from overlaysync.remote.preparation import preparation
 from overlaysync.state.directories import cache_directory
 
 LOCK_SECONDS = 3.0
@@ -67,7 +68,6 @@ class Contact(Link, frozen=True):
             self.distribution.metadata,
             self.name,
             known,
-            named=self.named_interpreter is not None,
             packages=packages,
         )
         self.early.remember(self.identity.name, self.identity.image_id, prepare)
@@ -106,7 +106,8 @@ def find(link: Link) -> Contact:
     except AgentLostError:
         raise
     except OverlaysyncError:
-        link.session.release()  # what was opened meanwhile
+        with contextlib.suppress(AgentLostError):
+            link.session.release()  # what was opened meanwhile
         raise
     answered = tuple(item.path for item in asked if item.error is None)
     return Contact(

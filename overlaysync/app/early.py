@@ -30,7 +30,7 @@ NO_TARGET = frozenset({"-h", "--help", "--version"})
 class Early:
     """What was begun for a command line, and what will be the next time. ``file``: where that is kept.
 
-    ``preparation``: what the agent may be told before the next look of the same run (``remote.session``).
+    ``preparation``: what the agent may be told before the next look of the same run (``remote.preparation``).
     """
 
     def __init__(self, file: Path | None = None) -> None:
@@ -39,7 +39,7 @@ class Early:
         self._kept = load_cache(file, MAGIC) if file is not None else b""
         try:
             self.begun = Begun(_expected(self._kept))
-        except TargetError:
+        except (TargetError, OSError):
             self.begun = Begun()
 
     def remember(self, name: str, image: str, prepare: bytes) -> None:
@@ -74,9 +74,13 @@ def begin(arguments: Sequence[str]) -> Early:
 def agent_bundle() -> bytes:
     """``bootstrap.bundle``, made once for each state of the agent's modules."""
     directory = cache_directory()
+    try:
+        mark = bootstrap.mark()
+    except OSError:
+        directory = None
     if directory is None:
         return bootstrap.bundle()
-    file = cache_file(directory, "agent", bootstrap.mark())
+    file = cache_file(directory, "agent", mark)
     content = load_cache(file, AGENT_MAGIC)
     if not content:
         content = bootstrap.bundle()

@@ -36,6 +36,7 @@ def run_command(file: Path | None) -> int:
     from overlaysync.app.daemon.daemon import run
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    common.collect_often()
     return common.give_out(lambda _stage: run(file), as_json=False)
 
 

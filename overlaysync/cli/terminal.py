@@ -12,6 +12,7 @@ import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def json_text(value: object, indent: int | None = None) -> str:
 
 
 def never_fail_to_print() -> None:
-    """What the locale's encoding lacks (our marks, in ASCII) is written as an escape."""
+    """What the locale's encoding lacks (our marks, in ASCII) is written as an escape; a closed one takes all."""
+    sys.stdout, sys.stderr = (stream or Path(os.devnull).open("w") for stream in (sys.stdout, sys.stderr))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

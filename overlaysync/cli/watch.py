@@ -51,6 +51,7 @@ def command(
     from overlaysync.app.watch import Pace, watch
     from overlaysync.cli.watch_view import Log, Screen
 
+    common.collect_often()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # an end in good order, as by Ctrl-C
     options = common.options_of(directory, given)
     source = Source() if ported else None

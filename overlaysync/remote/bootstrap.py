@@ -9,9 +9,9 @@ import functools
 import json
 import marshal
 import os
+import pkgutil
 import sys
 from importlib.util import MAGIC_NUMBER
-from pathlib import Path
 
 from overlaysync import agent
 
@@ -92,7 +92,10 @@ def bundle() -> bytes:
     source and code of one after the other.
     """
     package = agent.__name__
-    modules = {f"{package}.{path.stem}": path.read_bytes() for path in _files()}
+    modules = {
+        f"{package}.{module.name}": pkgutil.get_data(package, f"{module.name}.py") or b""
+        for module in pkgutil.iter_modules(agent.__path__)
+    }
     for name in ("overlaysync", package):
         modules[name] = modules[f"{name}.__init__"] = b""
     sizes, content = [], b""
@@ -105,10 +108,9 @@ def bundle() -> bytes:
 
 
 def mark() -> str:
-    """Another one where ``bundle`` would be another one."""
-    rows = [(path.name, (now := path.stat()).st_size, now.st_mtime_ns, now.st_ctime_ns) for path in _files()]
-    return json.dumps([os.fspath(agent.__path__[0]), made_for(), rows])
-
-
-def _files() -> list[Path]:
-    return sorted(Path(agent.__path__[0]).glob("*.py"))
+    """Another one where ``bundle`` would be another one. Raises OSError where it is made of no files."""
+    [directory] = agent.__path__
+    names = sorted(name for name in os.listdir(directory) if name.endswith(".py"))  # noqa: PTH208
+    states = [os.stat(path) for path in (__file__, *(os.path.join(directory, name) for name in names))]  # noqa: PTH116, PTH118
+    rows = [(state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns) for state in states]
+    return json.dumps([directory, made_for(), names, rows])

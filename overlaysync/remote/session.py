@@ -28,6 +28,7 @@ from overlaysync.model.target import (
 )
 from overlaysync.remote.answers import NOT_OURS, failure_of, files_of, typed
 from overlaysync.remote.channel import AGAIN, Channel
+from overlaysync.remote.preparation import opening, workload_of
 
 PATIENCE_SECONDS = 120.0  # for an interpreter; start-up hooks of large installations can take many
 SHORT, LONG = 180.0, 900.0  # seconds; the long one for what grows with the size of the distribution
@@ -39,6 +40,7 @@ class AgentSession:
     def __init__(self, channel: Channel, hello: Hello) -> None:
         self._channel = channel
         self._requests = 0
+        self.is_preparing = False  # what was asked first is answered after that
         self.hello = hello
 
     def __enter__(self) -> AgentSession:
@@ -60,7 +62,8 @@ class AgentSession:
     # -- reading ---------------------------------------------------------------------------------------
 
     def prepare(self, preparation: bytes) -> None:
-        """Has the agent begin what will be asked of it (see ``preparation``), and does not wait."""
+        """Has the agent begin what will be asked of it (see ``remote.preparation``), and does not wait."""
+        self.is_preparing = True
         self._channel.send(preparation, SHORT)
 
     def interpreters(
@@ -78,7 +81,7 @@ class AgentSession:
         """
         fields = {"distribution": distribution, "interpreter": interpreter, "hints": hints}
         answer = self._ask(
-            "interpreters", patience + SHORT, **fields, patience=float(patience), **_workload(setting)
+            "interpreters", patience + SHORT, **fields, patience=float(patience), **workload_of(setting)
         )
         found: list[Interpreter] = typed(answer.get("interpreters"), list[Interpreter])
         return found
@@ -114,7 +117,7 @@ class AgentSession:
 
         Raises LockedError, OverlayDamagedError, TargetError.
         """
-        fields = _opening(root, metadata, distribution, known, packages)
+        fields = opening(root, metadata, distribution, known, packages)
         answer, told = self._ask("open", LONG, **fields), fields["known"]
         listing: list[InstalledDirectory] = typed(answer.pop("directories", None), list[InstalledDirectory])
         if any(item.files is None and told.get(item.path) != item.fingerprint for item in listing):
@@ -190,7 +193,7 @@ class AgentSession:
         """
         fields = {"interpreter": interpreter, "modules": modules, "files": files, "code": code}
         answer = self._ask(
-            "read_back", patience + SHORT, **fields, patience=float(patience), **_workload(setting)
+            "read_back", patience + SHORT, **fields, patience=float(patience), **workload_of(setting)
         )
         resolutions: list[Resolution] = typed(answer.get("modules"), list[Resolution])
         unreadable: list[tuple[str, str]] = typed(answer.get("unreadable"), list[tuple[str, str]])
@@ -267,6 +270,8 @@ class AgentSession:
             raise errors.AgentLostError("the target named what is no name", NOT_OURS) from error
         except frames.FrameError as error:
             raise errors.TargetError(f"the request {name} cannot be sent: {error}") from error
+        if self.is_preparing:
+            timeout, self.is_preparing = max(timeout, LONG), False
         self._channel.send(request, timeout)
         try:
             frame = self._channel.receive(timeout)
@@ -286,53 +291,3 @@ class AgentSession:
             raise failure_of(reply["error"])
         answer: dict[str, Any] = typed(reply.get("ok"), dict[str, Any])
         return answer
-
-
-def preparation(
-    interpreters: Sequence[str],
-    setting: Setting,
-    root: str,
-    metadata: str,
-    distribution: str,
-    known: KnownFiles,
-    *,
-    named: bool,
-    packages: Sequence[str] = (),
-) -> bytes:
-    """What tells the agent to begin ``interpreters`` and ``open``, before they are asked for, as a frame.
-
-    It can be sent first of all, and trouble with it is told when they are asked for. The environment is not
-    in it: it is taken to be the agent's.
-
-    ``named``: whether they were named, not found.
-    """
-    request = {
-        "do": "prepare",
-        "interpreters": list(interpreters),
-        "named": named,
-        "distribution": distribution,
-        "opening": _opening(root, metadata, distribution, known, packages),
-        **_workload(structs.replace(setting, environment={})),
-    }
-    return frames.encode(request)
-
-
-def _opening(
-    root: str, metadata: str, distribution: str, known: KnownFiles | None, packages: Sequence[str]
-) -> dict[str, Any]:
-    """See ``AgentSession.open``."""
-    return {
-        "root": root,
-        "metadata": metadata,
-        "distribution": distribution,
-        "packages": list(packages),
-        "known": known.fingerprints() if known is not None else {},
-    }
-
-
-def _workload(setting: Setting) -> dict[str, Any]:
-    return {
-        "user": setting.user,
-        "environment": setting.environment,
-        "working_directory": setting.working_directory,
-    }

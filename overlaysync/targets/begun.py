@@ -51,10 +51,15 @@ class Begun:
         self._process: ChildProcess | None = None
         self._question: ChildProcess | None = None
         self.last: Start | None = None
+        self.was_taken = False
         if expected is not None:
             start = expected.start
             self._process = ChildProcess(start.command(), first=expected.first)
-            self._question = ChildProcess([start.program, "inspect", expected.name, expected.image])
+            try:
+                self._question = ChildProcess([start.program, "inspect", expected.name, expected.image])
+            except BaseException:
+                self.end()
+                raise
 
     def start(self, start: Start, first: bytes) -> ChildProcess:
         """The process that was begun, or a new one. Raises TargetError where the program is not there."""
@@ -64,6 +69,7 @@ class Begun:
         expected = self._expected
         if process is not None and expected is not None:
             if start == expected.start and expected.first.startswith(first) and process.wait(0.0) is None:
+                self.was_taken = True
                 return process
             process.kill()
         return ChildProcess(start.command(), first=first)

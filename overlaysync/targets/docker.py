@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -142,7 +143,11 @@ class DockerTransport:
 
     def _inspect_container(self) -> InspectedContainer:
         if self._container is None:
-            container = self._told_already() or self._inspect("container", self.name, InspectedContainer)
+            deadline = time.monotonic() + INSPECT_SECONDS
+            container = self._told_already()
+            if container is None:
+                left = max(1.0, deadline - time.monotonic())
+                container = self._inspect("container", self.name, InspectedContainer, left)
             self._refuse_state(container.state)
             self._container = container
         return self._container
@@ -185,12 +190,14 @@ class DockerTransport:
                 code="target-stopped",
             )
 
-    def _inspect(self, kind: str, name: str, record: type[Inspected]) -> Inspected:
+    def _inspect(
+        self, kind: str, name: str, record: type[Inspected], seconds: float = INSPECT_SECONDS
+    ) -> Inspected:
         try:
             answer = subprocess.run(
                 [self.program, kind, "inspect", name],
                 capture_output=True,
-                timeout=INSPECT_SECONDS,
+                timeout=seconds,
                 check=False,
                 stdin=subprocess.DEVNULL,
             )

@@ -12,7 +12,7 @@ from msgspec import Struct
 from overlaysync.errors import BaselineError, UsageError
 from overlaysync.model.worktree import ObjectId, Repository
 from overlaysync.worktree import port_record
-from overlaysync.worktree.git import Answer, Git, decode, encode
+from overlaysync.worktree.git import Answer, Git, decode, encode, failure
 
 
 class Located(Struct, frozen=True):
@@ -61,13 +61,16 @@ def locate(directory: str) -> Located:
         )
     if inside_checkout != "true":
         raise _checked_out_elsewhere(directory)
-    root, object_format, shallow = _lines(git, where.answer(), 3)
+    there = where.answer()
+    if there.status:
+        raise failure(git.directory, "rev-parse", there.status, there.messages)
+    root, object_format, shallow = _lines(git, there, 3)
     # core.worktree is under the control of the checkout: only the directory that holds .git is believed.
     if not os.path.lexists(encode(f"{root}/.git")):
         raise _checked_out_elsewhere(directory)
     if os.path.realpath(encode(directory)) != encode(root):
-        there = Git(root)
-        if _lines(there, there.run("rev-parse", "--absolute-git-dir"), 1) != [git_directory]:
+        at_root = Git(root)
+        if _lines(at_root, at_root.run("rev-parse", "--absolute-git-dir"), 1) != [git_directory]:
             raise _checked_out_elsewhere(directory)
     return Located(root, git_directory, object_format, shallow == "true")
 

@@ -55,9 +55,9 @@ def open_worktree(
         raise UsageError(f"{str(directory)!r} is not a directory", "name a checkout with -C DIR")
     located = locate(decode(os.fsencode(directory.absolute())))
     git = Git(located.root)
-    unmerged = git.begin("ls-files", "--unmerged", "-z")
+    unmerged = None if unfinished else git.begin("ls-files", "--unmerged", "-z")
     repository = describe(located)
-    if not unfinished:
+    if unmerged is not None:
         refuse_unfinished(located)
         refuse_unmerged(located.root, parse_unmerged(unmerged.answer().output))
     file = cache_file(cache_dir, "worktree", located.root) if cache_dir else None

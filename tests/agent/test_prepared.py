@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from overlaysync.agent import frames
 from overlaysync.errors import LockedError, TargetError
 from overlaysync.model.seams import KnownFiles
 from overlaysync.model.target import Interpreter, Inventory, Setting
-from overlaysync.remote.session import AgentSession, preparation
+from overlaysync.remote.preparation import preparation
+from overlaysync.remote.session import AgentSession
 from tests.agent.conftest import Start
 from tests.agent.test_inspections import kept, settle
 from tests.agent.test_inspector import Place, make_place
@@ -54,7 +56,7 @@ def prepared(place: Place, start: Start) -> Prepared:
 def preparation_for(place: Place, root: Path, python: Path) -> bytes:
     nothing: KnownFiles = Nothing()  # type: ignore[assignment]
     there = setting(place)
-    return preparation([str(python)], there, str(root), METADATA, NAME, nothing, named=True)
+    return preparation([str(python)], there, str(root), METADATA, NAME, nothing)
 
 
 def survey(place: Place, setting: Setting) -> Interpreter:
@@ -129,6 +131,14 @@ def test_nothing_is_left_of_one_that_nobody_asks(place: Place, prepared: Prepare
     pid = begun(there)
     there.session.close()
     assert not is_running(pid)
+
+
+def test_a_preparation_that_makes_no_sense_does_no_harm(place: Place) -> None:
+    nonsense = {"do": "prepare", "interpreters": [], "user": "", "environment": {}, "opening": {"root": 7}}
+    for request in ({"do": "prepare"}, nonsense):
+        place.session.prepare(frames.encode(request))
+    survey(place, setting(place))
+    assert open_root(place.session, place.site.root).root == str(place.site.root)
 
 
 # The install root

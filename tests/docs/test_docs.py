@@ -87,7 +87,7 @@ def test_every_request_of_the_agent_is_described() -> None:
         name for call in calls() if call.name == "_ask" for name in texts(argument(call.node, 0, "name"))
     }
     assert len(asked) > 5
-    assert set(re.findall(r"^\| `([a-z_]+)` \|", section, re.MULTILINE)) == {*asked, "piece"}
+    assert set(re.findall(r"^\| `([a-z_]+)` \|", section, re.MULTILINE)) == {*asked, "piece", "prepare"}
 
 
 @pytest.mark.parametrize("text", [ARCHITECTURE, CONTRIBUTING], ids=["architecture", "contributing"])

@@ -61,7 +61,7 @@ while True:
     send(into, frame(asked, body))
     if asked["do"] == "bye":
         sys.exit(0)
-    if asked["do"] != "piece":
+    if asked["do"] not in ("piece", "prepare"):
         reply, _ = take(out)
         send(1, eval(evil) if asked["do"] == request else frame(reply))
 """

@@ -55,7 +55,7 @@ ROOM = 1000 * MEBIBYTE
 
 LIMITED = (
     "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, ({room}, {room}));"
-    "from overlaysync.cli.main import main; main()"
+    "from overlaysync.cli.main import main; sys.exit(main())"
 )
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from overlaysync.errors import TargetError
+from overlaysync.targets import begun as targets_begun
 from overlaysync.targets.begun import Begun, Expected, Start
 from overlaysync.targets.pipes import ChildProcess
 from tests.agent.vocabulary import is_running
@@ -123,6 +125,21 @@ def test_the_command_names_the_container_by_its_id(start: Start) -> None:
         ["exec", "--interactive", "--workdir", "/", "--user", "nobody", "1" * 64, "python3", "waits"]
     )
     assert "--user" not in start._replace(user=None).command()
+
+
+def test_nothing_is_left_where_the_question_cannot_be_asked(
+    start: Start, started: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def only_processes(argv: list[str], first: bytes = b"") -> ChildProcess:
+        if argv[1] == "inspect":
+            pid_in(started)
+            raise TargetError("no more processes", None)
+        return ChildProcess(argv, first=first)
+
+    monkeypatch.setattr(targets_begun, "ChildProcess", only_processes)
+    with pytest.raises(TargetError, match="no more processes"):
+        begin(start)
+    assert not is_running(pid_in(started))
 
 
 # The question
