@@ -38,8 +38,12 @@ def json_text(value: object, indent: int | None = None) -> str:
 
 
 def never_fail_to_print() -> None:
-    """What the locale's encoding lacks (our marks, in ASCII) is written as an escape; a closed one takes all."""
-    sys.stdout, sys.stderr = (stream or Path(os.devnull).open("w") for stream in (sys.stdout, sys.stderr))
+    """What the locale's encoding lacks (our marks, in ASCII) is written as an escape.
+
+    Python has none in place of a stream that was closed; what is written there is nobody's.
+    """
+    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115 (as long as the program)
+    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
