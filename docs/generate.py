@@ -136,8 +136,7 @@ def argument_row(argument: click.Argument) -> tuple[str, str]:
 def option_row(option: click.Option) -> tuple[str, str]:
     names = ", ".join(f"`{name}`" for name in option.opts)
     value = "" if option.is_flag or option.metavar is None else f" `{option.metavar}`"
-    many = " May be given several times." if option.multiple else ""
-    return names + value, (option.help or "") + many
+    return names + value, option.help or ""
 
 
 def example(command: click.Command) -> str:

@@ -186,7 +186,7 @@ def details_of(contact: Contact, situation: Situation) -> dict[str, Any]:
     snapshot, inventory, manifest = reading.snapshot, reading.inventory, reading.manifest
     packages = {path.rpartition("/")[0] for path in situation.shipped.destinations}
     whole = ships_whole(reading.build_files)
-    absent = presence.absent(snapshot.tree, situation.shipped, reading.files, whole)
+    absent = presence.absent(snapshot.tree, situation.shipped, reading.files, whole, reading.overlay)
     return {
         **about(contact, inventory),
         "branch": snapshot.repository.branch,

@@ -77,7 +77,8 @@ def judge(
                 code="head-differs",
                 message=f"HEAD is {baseline.head}, but the image was built from {baseline.image_commit} "
                 f"({', '.join(describe(item) for item in named)})",
-                next_step="carry your branch onto it, as watch --port does, too: overlaysync push --port",
+                next_step="carry your branch onto it, with the same options, as watch --port does, too: "
+                "overlaysync push --port",
             )
         ]
     return []

@@ -25,16 +25,21 @@ class Absent(Struct, frozen=True):
 
 
 def absent(
-    tree: Mapping[RepoPath, TreeEntry], shipped: Shipped, files: Sequence[InstalledFile], whole: Whole
+    tree: Mapping[RepoPath, TreeEntry],
+    shipped: Shipped,
+    files: Sequence[InstalledFile],
+    whole: Whole,
+    overlay: Mapping[InstalledPath, Placement],
 ) -> Absent:
-    """Compares HEAD with what is installed.
+    """Compares HEAD with what is installed. What an overlay put there, or took away, is not of the image.
 
     A file is expected where RECORD lists it, where the backend ships all of its kind, or where all others of
     its kind are installed, beside it or in the package.
     """
     around = Surroundings(tree, shipped)
-    missing, not_packaged = _gone(tree, shipped, files), []
-    for path in [path for path in tree if path not in shipped.destinations]:
+    missing, not_packaged = _gone(tree, shipped, files, overlay), []
+    ours = {placement.source for placement in overlay.values()}
+    for path in [path for path in tree if path not in shipped.destinations and path not in ours]:
         is_hook, package = is_startup_hook(path), around.package_of(parent(path))
         if (package is None and not is_hook) or not tree[path].is_file or shipped.ships(path):
             continue
@@ -48,9 +53,14 @@ def absent(
     return Absent(tuple(not_packaged), told)
 
 
-def _gone(tree: Iterable[RepoPath], shipped: Shipped, files: Sequence[InstalledFile]) -> dict[RepoPath, str]:
+def _gone(
+    tree: Iterable[RepoPath],
+    shipped: Shipped,
+    files: Sequence[InstalledFile],
+    overlay: Iterable[InstalledPath],
+) -> dict[RepoPath, str]:
     """Of what RECORD lists, and is not there, the source and what to tell of it."""
-    gone = {file.path for file in files if file.kind is FileKind.MISSING}
+    gone = {file.path for file in files if file.kind is FileKind.MISSING}.difference(overlay)
     found = {}
     for path in tree if gone else ():
         if places := [place for place in shipped.destinations.get(path, ()) if place in gone]:

@@ -51,7 +51,7 @@ def run(file: Path | None) -> Result:
             return {"pid": os.getpid()}
 
         server = Server(places.socket_path(), {"status": status, "stop": end})
-        log.info("started: pid %d, %d pairs", os.getpid(), len(pairs))
+        log.info("started: pid %d; pairs: %d", os.getpid(), len(pairs))
         try:
             for pair in pairs:
                 pair.start()
