@@ -15,6 +15,7 @@ from overlaysync.app.contact import LOCK_SECONDS, Contact, contact
 from overlaysync.app.evidence import gather
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.report import problems_of, target_of
+from overlaysync.app.store import usual_place
 from overlaysync.app.timing import Stages
 from overlaysync.core.evidence import image_commit, judge, weigh
 from overlaysync.errors import BaselineError, LockedError
@@ -64,11 +65,6 @@ def port(options: Options, source: Source, stage: Stage) -> Result:
         target = contact(call, stages, ahead=False)
         with alone(options):
             return result_of_port("port", carry_for(target, options, source, stages), target, stages)
-
-
-def usual_place(root: str) -> Path:
-    """Where the state of a worktree is carried when nobody names a place; links resolved, as git tells it."""
-    return state_directory().resolve() / "ports" / repository_key(root)
 
 
 @contextmanager

@@ -10,9 +10,8 @@ from msgspec import Struct, structs
 
 from overlaysync.app.calling import find_root
 from overlaysync.app.options import Options, Stage
-from overlaysync.app.port import usual_place
 from overlaysync.app.report import problems_of
-from overlaysync.app.store import store
+from overlaysync.app.store import store, usual_place
 from overlaysync.app.timing import Stages
 from overlaysync.config.loading import load
 from overlaysync.core import prepush

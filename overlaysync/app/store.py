@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 
 from overlaysync.app.contact import Contact
 from overlaysync.app.options import Options
 from overlaysync.errors import UsageError
 from overlaysync.model.manifest import Manifest
 from overlaysync.state.directories import state_directory
-from overlaysync.state.manifests import ManifestStore
+from overlaysync.state.manifests import ManifestStore, repository_key
 
 
 def store(options: Options) -> ManifestStore:
     """The store of manifests. Raises UsageError when its directory cannot be made."""
     return ManifestStore(options.records if options.records is not None else state_directory())
+
+
+def usual_place(root: str) -> Path:
+    """Where the state of a worktree is carried when nobody names a place; links resolved, as git tells it."""
+    return state_directory().resolve() / "ports" / repository_key(root)
 
 
 def last_record(
@@ -27,7 +33,7 @@ def last_record(
     if manifest is not None:
         return manifest
     with contextlib.suppress(UsageError):
-        return store(options).latest(repository_root, contact.identity.name)
+        return store(options).latest((repository_root,), contact.identity.name)
     return None
 
 

@@ -11,7 +11,7 @@ from overlaysync.app.read_back import read_back
 from overlaysync.app.reading import find_workload
 from overlaysync.app.records import overlay_of, read_manifest
 from overlaysync.app.report import about, problems_of, target_of
-from overlaysync.app.store import store
+from overlaysync.app.store import store, usual_place
 from overlaysync.app.timing import Stages
 from overlaysync.core import companions, drift, extensions, modules, presence, provenance, workload
 from overlaysync.model.manifest import Manifest
@@ -115,7 +115,7 @@ def lost_record(options: Options, target: Contact, manifest: Manifest | None) ->
     """Whether the overlay that this host recorded last is the one that is there."""
     here, name = target.identity.container_id, target.identity.name
     root = str(find_root(options.worktree).resolve())
-    last = manifest or store(options).latest(root, name)
+    last = manifest or store(options).latest((root, str(usual_place(root))), name)
     if last is None or not last.overlay or last.distribution.name != target.name:
         return []
     there = last.target.container_id

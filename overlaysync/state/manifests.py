@@ -114,9 +114,9 @@ class ManifestStore:
                 damaged.append(DamagedFile(file, str(error)))
         return Records(tuple(manifests), tuple(damaged))
 
-    def latest(self, repository_root: str, target_name: str) -> Manifest | None:
-        """The newest readable manifest of a repository in a target; the target's own record outranks it."""
-        for file in self._files((repository_root,)):
+    def latest(self, roots: Collection[str], target_name: str) -> Manifest | None:
+        """The newest readable manifest of some worktrees in a target; the target's own record outranks it."""
+        for file in self._files(roots):
             try:
                 manifest = _read(file)
             except ManifestDamagedError:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from tests.e2e.scenario import LocalScenario, check_answer, codes, local_tree
+from tests.e2e.scenario import OURS, LocalScenario, check_answer, codes, local_tree
 from tests.e2e.watcher import watching
 from tests.parts.repositories import Repository
 
@@ -66,6 +66,13 @@ def test_commits_edits_and_new_files_arrive(moved: LocalScenario) -> None:
     assert {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)} <= {
         path for path in after if path.startswith(".git")
     }
+
+
+def test_what_was_pushed_from_a_port_is_missed_where_it_is_gone(moved: LocalScenario) -> None:
+    moved.applied("--port")
+    assert moved.ask("verify")["exit_code"] == 0
+    shutil.rmtree(moved.environment.site_packages / OURS)
+    assert codes(moved.ask("verify"))[-1] == "record-lost"
 
 
 def test_push_does_it_in_one_go_and_follows(moved: LocalScenario) -> None:

@@ -97,17 +97,17 @@ def test_ambiguous_and_unknown_references_list_candidates(store: ManifestStore) 
 def test_an_empty_store(tmp_path: Path) -> None:
     store = ManifestStore(tmp_path / "absent")
     assert store.list().manifests == ()
-    assert store.latest("/home/dev/sample", "my-dev") is None
+    assert store.latest(("/home/dev/sample",), "my-dev") is None
     assert refusal(store, "latest").next_step == HOW_TO_GET_ONE
     assert refusal(store, "abcd").next_step == HOW_TO_GET_ONE
     assert not (tmp_path / "absent").exists()
 
 
 def test_the_latest_of_a_repository_in_a_target(store: ManifestStore) -> None:
-    assert store.latest("/home/dev/sample", "my-dev") == SECOND
-    assert store.latest("/work/other", "pod") == OTHER
-    assert store.latest("/work/other", "my-dev") is None
-    assert store.latest("/home/dev/sample", "pod") is None
+    assert store.latest(("/home/dev/sample",), "my-dev") == SECOND
+    assert store.latest(("/work/other",), "pod") == OTHER
+    assert store.latest(("/work/other",), "my-dev") is None
+    assert store.latest(("/home/dev/sample",), "pod") is None
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_damaged_file_hides_no_other(store: ManifestStore, content: bytes, rea
     [damaged] = records.damaged
     assert isinstance(damaged, DamagedFile)
     assert damaged.file == file and reason in damaged.reason
-    assert store.latest("/home/dev/sample", "my-dev") == FIRST
+    assert store.latest(("/home/dev/sample",), "my-dev") == FIRST
     assert reason in str(refusal(store, SECOND.id))
 
 
