@@ -36,11 +36,12 @@ def revert(call: Call, stage: Stage, *, dry_run: bool = False) -> Result:
     manifest = read_manifest(target, inventory)
     if manifest is None:
         result = _result(target, inventory, Plan(), None, stages)
-        lost = lost_record(call.options, target, None)
-        if lost:
+        missed = lost_record(call.options, target, None)
+        if lost := [problem for problem in missed if problem.code == "record-lost"]:
             code = exit_code(lost)
             return structs.replace(result, outcome="refused", exit_code=code, problems=problems_of(lost))
-        details = {**result.details, "sentence": "there is no overlay to revert"}
+        why = "".join(f": {problem.message}" for problem in missed)
+        details = {**result.details, "sentence": f"there is no overlay to revert{why}"}
         return structs.replace(result, outcome="unchanged", details=details)
     plan, files, problems = _plan(target, inventory, manifest)
     result = _result(target, inventory, plan, manifest, stages)

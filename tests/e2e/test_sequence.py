@@ -237,6 +237,8 @@ def test_a_restart_keeps_the_overlay_and_a_new_container_has_none(stage: Stage) 
     stage.containers.run(image, name=scenario.container.name)
     answer = scenario.ask("verify")
     assert (answer["exit_code"], answer["problems"][0]["code"]) == (1, "other-container")
+    reverted = scenario.ask("revert")
+    assert (reverted["outcome"], reverted["exit_code"], reverted["problems"]) == ("unchanged", 0, [])
     scenario.applied()
     assert scenario.answer() == "generation 2: 1.0"
     assert OURS in scenario.tree()
