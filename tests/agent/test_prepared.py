@@ -121,7 +121,7 @@ def test_one_that_waits_is_asked_again(place: Place, prepared: Prepared) -> None
     assert kept(there) == [pid]
 
 
-def test_one_that_is_not_there_is_told_when_it_is_asked_for(place: Place, prepared: Prepared) -> None:
+def test_one_that_is_not_there_does_no_harm(place: Place, prepared: Prepared) -> None:
     there = prepared(python=place.prefix / "absent")
     survey(there, setting(place))
 
