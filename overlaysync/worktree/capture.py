@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from typing import IO
@@ -23,6 +24,7 @@ class Capture:
         start = end = self._file.seek(0, 2)
         for piece in pieces:
             end += self._file.write(piece)
+        self._file.flush()
         self._places[path] = (start, end - start)
 
     def __contains__(self, path: RepoPath) -> bool:
@@ -32,8 +34,7 @@ class Capture:
         """The bytes of a file that is kept, in pieces of at most 256 KiB."""
         start, left = self._places[path]
         while left:
-            self._file.seek(start)
-            piece = self._file.read(min(PIECE, left))
+            piece = os.pread(self._file.fileno(), min(PIECE, left), start)
             start, left = start + len(piece), left - len(piece)
             yield piece
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import subprocess
 import threading
@@ -38,6 +39,7 @@ class Objects:
         self._git = git
         self._object_format = object_format
         self._process: subprocess.Popen[bytes] | None = None
+        self._user = 0  # the process that talks to it: a child that is forked has one of its own
         self._turn = threading.Lock()
 
     def blob(self, oid: ObjectId) -> bytes:
@@ -79,8 +81,8 @@ class Objects:
             raise BaselineError(f"object {oid} is a {kind} where a blob was expected")
 
     def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
-            self._process = self._git.start("cat-file", "--batch")
+        if self._process is None or self._user != os.getpid():
+            self._process, self._user = self._git.start("cat-file", "--batch"), os.getpid()
         return self._process
 
     def _missing(self, oid: ObjectId) -> BaselineError:

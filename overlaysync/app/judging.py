@@ -1,0 +1,104 @@
+"""The class of each change: judged on all cores, and kept in mind for the next look of a watch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from overlaysync.agent.cores import in_parts
+from overlaysync.core.classify import classify, classify_set, needs_beginning, needs_content
+from overlaysync.core.finding import in_development
+from overlaysync.errors import WorktreeChangedError
+from overlaysync.model.classified import ClassifiedChange
+from overlaysync.model.problem import Problem
+from overlaysync.model.worktree import Change, Snapshot
+from overlaysync.worktree.worktree import Worktree
+
+MOST_JUDGED = 4096
+"""Changes whose class is kept in mind."""
+WORTH_A_CORE = 25
+"""So many changes take longer to judge than a process takes to start."""
+_JUDGED: dict[tuple[Change, tuple[str, ...]], ClassifiedChange] = {}
+
+
+def classify_changes(
+    snapshot: Snapshot, worktree: Worktree, not_built: Sequence[str]
+) -> tuple[tuple[ClassifiedChange, ...], list[Problem]]:
+    """Classes of all changes, and the files that change while they are read.
+
+    Contents are read one path at a time, and only where they are looked at. ``not_built``: patterns of what
+    no build reads.
+    """
+    patterns = tuple(not_built)
+    broken = {problem.path for problem in snapshot.problems}
+    judged: dict[Change, ClassifiedChange | Problem] = {
+        change: known
+        for change in snapshot.changes
+        if change.path not in broken and (known := _JUDGED.get((change, patterns))) is not None
+    }
+
+    def judge(part: Sequence[Change]) -> list[ClassifiedChange | Problem]:
+        return [
+            classify(change, None, None, not_built=patterns)
+            if change.path in broken
+            else _judged(change, worktree, patterns)
+            for change in part
+        ]
+
+    new = [change for change in snapshot.changes if change not in judged]
+    judged.update(zip(new, in_parts(new, WORTH_A_CORE, judge), strict=True))
+    _keep([item for item in map(judged.get, new) if isinstance(item, ClassifiedChange)], broken, patterns)
+    found = [judged[change] for change in snapshot.changes]
+    classified = classify_set(
+        [item for item in found if isinstance(item, ClassifiedChange)], snapshot.tree.keys()
+    )
+    return _as_told(classified, snapshot), [item for item in found if isinstance(item, Problem)]
+
+
+def _judged(change: Change, worktree: Worktree, not_built: Sequence[str]) -> ClassifiedChange | Problem:
+    try:
+        before, after = _contents(change, worktree)
+    except WorktreeChangedError as error:
+        next_step = "let what writes it come to rest, then run the command again"
+        return Problem("unstable-file", error.message, next_step, change.path)
+    return classify(change, before, after, not_built=not_built)
+
+
+def _contents(change: Change, worktree: Worktree) -> tuple[bytes | None, bytes | None]:
+    """HEAD's content and the worktree's, as far as they tell the class: of data, how the latter begins."""
+    if needs_content(change.path):
+        head = change.head
+        before = worktree.blob(head.oid) if head is not None and head.is_file else None
+        return before, worktree.content(change) if change.content is not None else None
+    if change.content is None or not needs_beginning(change.path):
+        return None, None
+    try:
+        return None, next(worktree.stream(change), b"")
+    except WorktreeChangedError:
+        return None, None  # a file that is no part of the package may be written to; else its copy tells
+
+
+def _keep(judged: Sequence[ClassifiedChange], broken: set[str | None], patterns: tuple[str, ...]) -> None:
+    """A change names both its contents by their digests: in a watch most were judged at the save before.
+
+    What was not read to its end may be another by now.
+    """
+    for item in judged:
+        if needs_content(item.change.path) and item.change.path not in broken:
+            if len(_JUDGED) >= MOST_JUDGED:
+                _JUDGED.clear()
+            _JUDGED[item.change, patterns] = item
+
+
+def _as_told(classified: tuple[ClassifiedChange, ...], snapshot: Snapshot) -> tuple[ClassifiedChange, ...]:
+    """Of a port, the next steps lead to where the changes are made."""
+    ported = snapshot.repository.ported
+    if ported is None:
+        return classified
+    return tuple(
+        structs.replace(
+            item, problems=tuple(in_development(each, item.change, ported) for each in item.problems)
+        )
+        for item in classified
+    )

@@ -1,0 +1,86 @@
+"""Work in parts: nothing is lost, out of order or left behind, whatever becomes of the children."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from overlaysync.agent import cores
+from overlaysync.agent.cores import in_parts
+
+Work = Callable[[Sequence[int]], list[int]]
+PARENT = os.getpid()
+SEVERAL = pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2, reason="needs two cores"
+)
+
+
+@pytest.fixture(autouse=True)
+def _no_process_is_left() -> object:
+    yield
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def doubled(part: Sequence[int]) -> list[int]:
+    return [2 * item for item in part]
+
+
+@pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 1000])
+def test_everything_is_found_in_its_order(count: int) -> None:
+    assert in_parts(range(count), 5, doubled) == [2 * item for item in range(count)]
+
+
+@SEVERAL
+def test_the_work_is_shared() -> None:
+    found = in_parts(range(100), 5, lambda part: [os.getpid() for _ in part])
+    assert found[0] == PARENT
+    assert len(set(found)) == min(len(os.sched_getaffinity(0)), cores.MOST)
+
+
+def test_few_items_are_not_worth_a_process() -> None:
+    assert set(in_parts(range(9), 5, lambda part: [os.getpid() for _ in part])) == {PARENT}
+
+
+def killed(part: Sequence[int]) -> list[int]:
+    if os.getpid() != PARENT:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return doubled(part)
+
+
+def unable(part: Sequence[int]) -> list[int]:
+    if os.getpid() != PARENT:
+        raise MemoryError
+    return doubled(part)
+
+
+def unsayable(part: Sequence[int]) -> list[int]:
+    if os.getpid() != PARENT:
+        return [lambda: None for _ in part]  # type: ignore[misc]
+    return doubled(part)
+
+
+@SEVERAL
+@pytest.mark.parametrize("work", [killed, unable, unsayable])
+def test_the_part_of_a_child_that_fails_is_done_by_its_parent(work: Work) -> None:
+    assert in_parts(range(100), 5, work) == doubled(range(100))
+
+
+def test_an_error_is_raised_whoever_meets_it() -> None:
+    def last_one_fails(part: Sequence[int]) -> list[int]:
+        if 99 in part:
+            raise ValueError("the last one")
+        return doubled(part)
+
+    with pytest.raises(ValueError, match="the last one"):
+        in_parts(range(100), 5, last_one_fails)
+    with pytest.raises(ZeroDivisionError):
+        in_parts(range(100), 5, lambda part: [1 // item for item in part])
+
+
+def test_an_answer_may_be_larger_than_a_pipe_holds() -> None:
+    found = in_parts(range(100), 5, lambda part: [b"x" * 100_000 for _ in part])
+    assert [len(item) for item in found] == [100_000] * 100

@@ -1,0 +1,86 @@
+"""Many changes are judged as each is by itself, and a change is judged anew when its content is another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from overlaysync.app.judging import WORTH_A_CORE, classify_changes
+from overlaysync.model.classified import ClassifiedChange
+from overlaysync.worktree.worktree import open_worktree
+from tests.parts.repositories import Repository
+
+COUNT = 4 * WORTH_A_CORE
+BINDING = 'import torch\n\n\ndef load():\n    torch.ops.load_library("{}.so")\n'
+BROKEN = "def broken({}:\n"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    repository = Repository(tmp_path / "repository")
+    for number in range(COUNT):
+        repository.write(name(number), f"A = {number}\n")
+    repository.commit()
+    for number in range(COUNT):
+        repository.write(name(number), text(number))
+    return repository
+
+
+def name(number: int) -> str:
+    return f"pkg/module_{number:03}.py"
+
+
+def text(number: int) -> str:
+    """What a file is changed to: a binding in some, no Python in others, else one line."""
+    return {0: BINDING, 1: BROKEN}.get(number % 5, "B = {}\n").format(number)
+
+
+def codes(classified: tuple[ClassifiedChange, ...]) -> dict[str, list[str]]:
+    return {item.change.path: [problem.code for problem in item.problems] for item in classified}
+
+
+@pytest.mark.parametrize("capture", [False, True])
+def test_many_changes_are_judged_as_few_are(repository: Repository, capture: bool) -> None:
+    with open_worktree(repository.path, capture=capture) as worktree:
+        snapshot = worktree.snapshot()
+        classified, unstable = classify_changes(snapshot, worktree, ())
+        assert worktree.blob(snapshot.changes[0].head.oid) == b"A = 0\n"  # type: ignore[union-attr]
+    expected = {0: ["binding-change"], 1: ["syntax-error"]}
+    assert codes(classified) == {name(number): expected.get(number % 5, []) for number in range(COUNT)}
+    assert unstable == []
+
+
+def test_what_changes_meanwhile_is_told_by_name(repository: Repository) -> None:
+    for number in range(COUNT):
+        repository.write(name(number), f"NEVER_JUDGED_BEFORE = {number}\n")
+    with open_worktree(repository.path) as worktree:
+        snapshot = worktree.snapshot()
+        for number in (2, COUNT - 2):
+            repository.write(name(number), "C = 1\n")
+        classified, unstable = classify_changes(snapshot, worktree, ())
+    assert [problem.path for problem in unstable] == [name(2), name(COUNT - 2)]
+    assert {problem.code for problem in unstable} == {"unstable-file"}
+    assert len(classified) == COUNT - 2
+
+
+def test_a_change_of_equal_size_is_judged_anew(repository: Repository) -> None:
+    found = []
+    for written in ("import os\n", "import o(\n", "import os\n"):
+        repository.write(name(2), written)
+        with open_worktree(repository.path) as worktree:
+            classified, _ = classify_changes(worktree.snapshot(), worktree, ())
+            found.append(codes(classified)[name(2)])
+    assert found == [[], ["syntax-error"], []]
+
+
+def test_other_patterns_are_another_question(repository: Repository) -> None:
+    repository.write("csrc/a.cu", "int a;\n")
+    with open_worktree(repository.path) as worktree:
+        snapshot = worktree.snapshot()
+        judged = [classify_changes(snapshot, worktree, patterns)[0] for patterns in ((), ("/csrc/",), ())]
+    assert [codes(classified)["csrc/a.cu"] for classified in judged] == [
+        ["native-change"],
+        [],
+        ["native-change"],
+    ]
