@@ -25,7 +25,9 @@ PIECE = 64 * 1024
 SET_PIPE_SIZE, PIPE_SIZE = 1031, 1 << 18
 """``F_SETPIPE_SZ`` of Linux, which Python names since 3.10, and room for all that is sent at first."""
 TURN = 0.05  # seconds between two looks at whether it has ended
-SENT = tuple("overlaysync.agent.%s" % name for name in ("native", "installed", "inspector", "template"))
+SENT = tuple(
+    "overlaysync.agent.%s" % name for name in ("native", "installed", "cores", "inspector", "template")
+)
 """Modules that run in the interpreter, each after those that it imports."""
 
 STARTER = """

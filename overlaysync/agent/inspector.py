@@ -11,6 +11,7 @@ import site
 import sys
 from importlib import machinery
 
+from overlaysync.agent.cores import in_parts
 from overlaysync.agent.installed import (
     canonical,
     companions,
@@ -24,9 +25,13 @@ from overlaysync.agent.native import native, never_waiting, search_path, text
 
 TYPE_CHECKING = False  # typing itself takes too long to import
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
     from importlib.machinery import ModuleSpec
     from typing import Any
+
+
+WORTH_A_CORE = 25
+"""So many modules take longer to compile than a process takes to start."""
 
 
 def _find(name: str, path: Iterable[str] | None) -> ModuleSpec | None:
@@ -196,16 +201,31 @@ def _hooks(listing: list[tuple[str, str]]) -> list[str | None]:
 
 def read_back(request: dict[str, Any]) -> dict[str, Any]:
     """Resolves modules, and reads other files, as the user of this process."""
-    unreadable = []
-    for path in request["files"]:
+    code, names = request["code"], request["modules"]
+
+    def resolved(part: Sequence[str]) -> list[dict[str, Any]]:
+        return [resolve(native(name), code=code) for name in part]
+
+    modules = in_parts(names, WORTH_A_CORE, resolved) if _has_no_threads() else resolved(names)
+    return {"modules": modules, "unreadable": list(_unreadable(request["files"]))}
+
+
+def _unreadable(paths: Iterable[str]) -> Iterator[list[str]]:
+    """Those of the files that cannot be read, each with the reason."""
+    for path in paths:
         try:
             with open(native(path), "rb", opener=never_waiting) as stream:
                 stream.read(1)
         except OSError as error:
-            unreadable.append([path, error.strerror or "cannot be read"])
-    code = request["code"]
-    modules = [resolve(native(name), code=code) for name in request["modules"]]
-    return {"modules": modules, "unreadable": unreadable}
+            yield [path, error.strerror or "cannot be read"]
+
+
+def _has_no_threads() -> bool:
+    """Whether this process can be forked: a thread of a start-up hook would be missing in the child."""
+    try:
+        return len(os.listdir("/proc/self/task")) == 1
+    except OSError:
+        return False
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import time
 
 from overlaysync.agent import bytecode, inventory, settle
 from overlaysync.agent.area import Area
+from overlaysync.agent.cores import in_parts
 from overlaysync.agent.failure import Failure, reason
 from overlaysync.agent.frames import to_text
 from overlaysync.agent.look import look
@@ -19,12 +20,14 @@ from overlaysync.agent.tree import Tree
 
 TYPE_CHECKING = False  # typing itself takes too long to import
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     Answer = dict[str, Any]
 
 OBJECT_FORMATS = ("sha1", "sha256")
+WORTH_A_CORE = 100
+"""So many files take longer to hash than a process takes to start."""
 
 
 class InstallRoot:
@@ -126,10 +129,11 @@ class InstallRoot:
         tree, object_format = self._opened().tree, _object_format(request)
         tree.refresh()
         suffixes, writable = request.paths("suffixes"), request.flag("writable")
-        return {
-            "began": time.time_ns(),
-            "files": [look(tree, path, object_format, suffixes, writable) for path in request.paths("paths")],
-        }
+
+        def rows(part: Sequence[bytes]) -> list[Answer]:
+            return [look(tree, path, object_format, suffixes, writable) for path in part]
+
+        return {"began": time.time_ns(), "files": in_parts(request.paths("paths"), WORTH_A_CORE, rows)}
 
     # -- writing ---------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import structs
 
@@ -47,13 +48,29 @@ def classify_changes(
         ]
 
     new = [change for change in snapshot.changes if change not in judged]
-    judged.update(zip(new, in_parts(new, WORTH_A_CORE, judge), strict=True))
+    judged.update(zip(new, in_parts(new, WORTH_A_CORE, judge, _Pickled), strict=True))
     _keep([item for item in map(judged.get, new) if isinstance(item, ClassifiedChange)], broken, patterns)
     found = [judged[change] for change in snapshot.changes]
     classified = classify_set(
         [item for item in found if isinstance(item, ClassifiedChange)], snapshot.tree.keys()
     )
     return _as_told(classified, snapshot), [item for item in found if isinstance(item, Problem)]
+
+
+class _Pickled:
+    """``pickle``, whose import takes longer than to judge a few changes."""
+
+    @staticmethod
+    def dumps(value: object) -> bytes:
+        import pickle
+
+        return pickle.dumps(value)
+
+    @staticmethod
+    def loads(said: bytes) -> Any:
+        import pickle
+
+        return pickle.loads(said)  # noqa: S301 (of a child of our own)
 
 
 def _judged(change: Change, worktree: Worktree, not_built: Sequence[str]) -> ClassifiedChange | Problem:

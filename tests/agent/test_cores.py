@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -19,7 +19,7 @@ SEVERAL = pytest.mark.skipif(
 
 
 @pytest.fixture(autouse=True)
-def _no_process_is_left() -> object:
+def _no_process_is_left() -> Iterator[None]:
     yield
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
@@ -59,7 +59,7 @@ def unable(part: Sequence[int]) -> list[int]:
 
 def unsayable(part: Sequence[int]) -> list[int]:
     if os.getpid() != PARENT:
-        return [lambda: None for _ in part]  # type: ignore[misc]
+        return [lambda: None for _ in part]  # type: ignore[misc]  # marshal knows no functions
     return doubled(part)
 
 
@@ -67,6 +67,21 @@ def unsayable(part: Sequence[int]) -> list[int]:
 @pytest.mark.parametrize("work", [killed, unable, unsayable])
 def test_the_part_of_a_child_that_fails_is_done_by_its_parent(work: Work) -> None:
     assert in_parts(range(100), 5, work) == doubled(range(100))
+
+
+@pytest.fixture
+def _nobody_is_told() -> Iterator[None]:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGCHLD, before)
+
+
+@SEVERAL
+@pytest.mark.usefixtures("_nobody_is_told")
+def test_where_ends_of_children_are_ignored() -> None:
+    assert in_parts(range(100), 5, doubled) == doubled(range(100))
+    with pytest.raises(ZeroDivisionError):
+        in_parts(range(100), 5, lambda part: [1 // item for item in part])
 
 
 def test_an_error_is_raised_whoever_meets_it() -> None:

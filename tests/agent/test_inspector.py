@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from overlaysync.agent.inspector import WORTH_A_CORE
 from overlaysync.model.target import Interpreter, Resolution, Setting
 from overlaysync.remote.session import AgentSession
 from tests.agent.conftest import Start
@@ -88,6 +89,28 @@ def test_nothing_is_executed(place: Place) -> None:
     (engine,) = place.resolve("sample.engine")
     assert (engine.error, engine.runs_source) == (None, True)
     assert list(place.work.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [None, "import threading, time; threading.Thread(target=time.sleep, args=(600,), daemon=True).start()"],
+    ids=["on all cores", "beside a thread"],
+)
+def test_many_modules_are_answered_as_one_is(place: Place, hook: str | None) -> None:
+    if hook is not None:
+        install_hook(place.site.root, hook)
+    names = [f"sample.part_{number}" for number in range(4 * WORTH_A_CORE)]
+    for name in names:
+        place.site.write(f"{name.replace('.', '/')}.py", "GENERATION = 1\n")
+    assert place.site.compile(place.python)
+    stale, absent = names[WORTH_A_CORE], names[-2]
+    place.site.write(f"{stale.replace('.', '/')}.py", "GENERATION = 2\n")
+    (place.site.root / f"{absent.replace('.', '/')}.py").unlink()
+    answers = place.resolve(*names)
+    assert [answer.module for answer in answers] == names
+    assert [answer.module for answer in answers if answer.runs_source is not True] == [stale, absent]
+    assert {answer.module: answer.runs_source for answer in answers}[stale] is False
+    assert [answer.module for answer in answers if answer.origin is None] == [absent]
 
 
 def test_stale_bytecode_is_told(place: Place) -> None:

@@ -2,18 +2,46 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from overlaysync.agent.install_root import WORTH_A_CORE
 from overlaysync.app.installed_cache import InstalledCache
-from overlaysync.model.target import InstalledDirectory, InstalledFile, Inventory, TargetIdentity
+from overlaysync.model.target import (
+    FileKind,
+    InstalledDirectory,
+    InstalledFile,
+    InstalledPath,
+    Inventory,
+    TargetIdentity,
+)
 from overlaysync.remote.session import AgentSession
 from overlaysync.worktree.cache import SETTLED_NS
 from tests.agent.vocabulary import METADATA, NAME, Site
 
 IDENTITY = TargetIdentity("local", "dev")
+
+
+def test_many_files_are_looked_at_as_one_is(session: AgentSession, site: Site) -> None:
+    paths = [InstalledPath(f"sample/part_{number}.py") for number in range(4 * WORTH_A_CORE)]
+    for path in paths:
+        site.write(path, f"# {path}\n")
+    linked, absent = paths[1], paths[-2]
+    for path in (linked, absent):
+        (site.root / path).unlink()
+    (site.root / linked).symlink_to(site.root / paths[0])
+    session.open(str(site.root), METADATA, NAME, "sha1")
+    found = session.look(paths, object_format="sha1")
+    assert list(found) == paths
+    kinds = {linked: FileKind.LINK, absent: FileKind.MISSING}
+    assert {path: file.kind for path, file in found.items()} == {
+        path: kinds.get(path, FileKind.FILE) for path in paths
+    }
+    for path in (paths[0], paths[-1]):
+        assert found[path].sha256 == hashlib.sha256(f"# {path}\n".encode()).hexdigest()
 
 
 def test_only_what_was_touched_is_hashed_again(session: AgentSession, site: Site, tmp_path: Path) -> None:
