@@ -9,11 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from watchdog.events import (
-    EVENT_TYPE_CLOSED,
     EVENT_TYPE_CREATED,
-    EVENT_TYPE_DELETED,
-    EVENT_TYPE_MODIFIED,
     EVENT_TYPE_MOVED,
+    DirCreatedEvent,
+    DirDeletedEvent,
+    DirModifiedEvent,
+    DirMovedEvent,
+    FileClosedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileModifiedEvent,
+    FileMovedEvent,
     FileSystemEvent,
     FileSystemEventHandler,
 )
@@ -26,14 +32,18 @@ from overlaysync.watching.mounts import SILENT, file_system_of
 POLL_SECONDS = 1.0
 LIMIT = "the system's limit of watches is reached (fs.inotify.max_user_watches, max_user_instances)"
 
-CHANGES = {
-    EVENT_TYPE_CREATED,
-    EVENT_TYPE_MODIFIED,
-    EVENT_TYPE_MOVED,
-    EVENT_TYPE_DELETED,
-    EVENT_TYPE_CLOSED,
-}
-"""What can change content; files that are only read tell nothing."""
+CHANGES: list[type[FileSystemEvent]] = [
+    DirCreatedEvent,
+    DirDeletedEvent,
+    DirModifiedEvent,
+    DirMovedEvent,
+    FileClosedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileModifiedEvent,
+    FileMovedEvent,
+]
+"""What can change content. No other is asked for: a look of our own, or of git, opens every directory."""
 GROWTH = {EVENT_TYPE_CREATED, EVENT_TYPE_MOVED}
 
 
@@ -75,9 +85,9 @@ class FileEvents:
         """Starts the events; why there are none, or None."""
         observer = Observer()
         try:
-            observer.schedule(self._handler, str(self._root), recursive=True)
+            observer.schedule(self._handler, str(self._root), recursive=True, event_filter=CHANGES)
             if not git_directory.is_relative_to(self._root):  # of a linked worktree
-                observer.schedule(self._handler, str(git_directory), recursive=False)
+                observer.schedule(self._handler, str(git_directory), event_filter=CHANGES)
             observer.start()
         except OSError as error:
             return LIMIT if error.errno in (errno.ENOSPC, errno.EMFILE) else f"no events: {error.strerror}"
@@ -102,8 +112,6 @@ class _Handler(FileSystemEventHandler):
         self.grown = False
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        if event.event_type not in CHANGES:
-            return
         paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
         if any(map(self._tells, paths)):
             self.grown |= event.is_directory and event.event_type in GROWTH
