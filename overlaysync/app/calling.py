@@ -132,18 +132,24 @@ def link(
         identity = Ahead(lambda: _identity(transport, options.image_index))
         with _connect(transport, identity, started) as session:
             session.is_preparing = early.begun.was_taken
-            yield Link(
-                package=package,
-                name=name,
-                transport=transport,
-                identity=identity.result(),
-                setting=setting,
-                session=session,
-                named_interpreter=interpreter,
-                found_by=found_by,
-                early=early,
-                known={},
-            )
+            known: dict[tuple[str, str], InstalledCache] = {}
+            try:
+                yield Link(
+                    package=package,
+                    name=name,
+                    transport=transport,
+                    identity=identity.result(),
+                    setting=setting,
+                    session=session,
+                    named_interpreter=interpreter,
+                    found_by=found_by,
+                    early=early,
+                    known=known,
+                )
+            finally:
+                session.leave()  # it ends while we write
+                for cache in known.values():
+                    cache.save()
     finally:
         transport.close()
 

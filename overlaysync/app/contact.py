@@ -55,7 +55,7 @@ class Contact(Link, frozen=True):
                     raise
                 time.sleep(0.2)
             else:
-                known.save()
+                known.keep()
                 self._remember(root, known, packages)
                 return inventory
 

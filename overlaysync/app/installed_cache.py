@@ -47,7 +47,7 @@ class InstalledCache:
         name = "\n".join((identity.kind, identity.itself, root, object_format))
         self._file = cache_file(directory, KIND, name) if directory else None
         self._kept = _load(self._file) if self._file else {}
-        self._trusted = False
+        self._trusted, self._is_saved = False, True
         self._seen: dict[str, Kept] = {}  # as it was kept
         self._new: dict[str, tuple[str, dict[InstalledPath, InstalledFile]]] = {}  # with its fingerprint
 
@@ -84,18 +84,19 @@ class InstalledCache:
             if is_settled(file.stamp, began):
                 known[file.path] = structs.replace(before, sha256=file.sha256, blob=file.blob)
 
+    def keep(self) -> None:
+        """What was found is what the next look is compared with."""
+        if self._new or self._seen != self._kept:
+            new = {path: Kept(mark, tuple(files.values())) for path, (mark, files) in self._new.items()}
+            known = {path: one for path, one in new.items() if _has_a_form(path, one)}
+            self._kept, self._is_saved = {**self._seen, **known}, False
+
     def save(self) -> None:
-        if self._file is None or not (self._new or self._seen != self._kept):
+        """Writes what is kept, if that is news; its size is that of the installation."""
+        if self._file is None or self._is_saved:
             return
-        new = {path: Kept(mark, tuple(files.values())) for path, (mark, files) in self._new.items()}
-        kept = {**self._seen, **new}
-        try:
-            raw = msgspec.msgpack.encode(kept)
-        except NO_FORMAT:
-            kept = {path: one for path, one in kept.items() if _has_a_form(path, one)}
-            raw = msgspec.msgpack.encode(kept)
-        self._kept = kept
-        save_cache(self._file, MAGIC, raw)
+        save_cache(self._file, MAGIC, msgspec.msgpack.encode(self._kept))
+        self._is_saved = True
 
 
 def _has_a_form(path: str, kept: Kept) -> bool:

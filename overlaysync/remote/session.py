@@ -49,10 +49,14 @@ class AgentSession:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def close(self) -> None:
-        """Says goodbye; may be called again."""
+    def leave(self) -> None:
+        """Says goodbye, and does not wait for the agent to end."""
         with contextlib.suppress(errors.AgentLostError):
             self._channel.send(frames.encode({"do": "bye"}), 1.0)
+
+    def close(self) -> None:
+        """Says goodbye; may be called again."""
+        self.leave()
         self._channel.close()
 
     def abort(self) -> None:

@@ -64,6 +64,7 @@ def test_only_what_was_touched_is_hashed_again(session: AgentSession, site: Site
     def digests() -> Sequence[tuple[str, str | None]]:
         known = Counting(tmp_path / "cache", IDENTITY, str(site.root), "sha1")
         inventory = session.open(str(site.root), METADATA, NAME, "sha1", known)
+        known.keep()
         known.save()
         return [(file.path, file.sha256) for file in inventory.files]
 

@@ -50,6 +50,7 @@ def hash_all(
     """A run that had the file hashed."""
     known.complete([listed(file)], inventory)
     known.remember([file], began)
+    known.keep()
     known.save()
 
 
@@ -72,6 +73,7 @@ def test_of_an_unchanged_directory_no_file_needs_to_be_told(tmp_path: Path) -> N
     known = cache(tmp_path)
     assert known.fingerprints() == {"pkg": "1"}
     assert recalled(known, directory=listed(told=False)) == FILE
+    known.keep()
     known.save()
     assert recalled(cache(tmp_path), directory=listed(told=False)) == FILE
 
@@ -84,6 +86,7 @@ def test_in_a_changed_directory_files_that_stayed_are_known(tmp_path: Path) -> N
     known = cache(tmp_path)
     touched = structs.replace(FILE, stamp=TOUCHED)
     assert recalled(known, directory=listed(touched, "3")).sha256 is None
+    known.keep()
     known.save()
     assert cache(tmp_path).fingerprints() == {"pkg": "3"}
     assert recalled(cache(tmp_path), directory=listed(touched, "3", told=False)).sha256 is None
@@ -98,6 +101,7 @@ def test_what_changed_between_look_and_hash_is_hashed_again(tmp_path: Path) -> N
     known = cache(tmp_path)
     known.complete([listed()], INVENTORY)
     known.remember([structs.replace(FILE, stamp=TOUCHED)], LATER)
+    known.keep()
     known.save()
     assert recalled(cache(tmp_path)).sha256 is None
 
