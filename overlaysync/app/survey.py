@@ -17,7 +17,7 @@ from overlaysync.core.backends import excluded, selected, ships_whole
 from overlaysync.core.colliding import judge_letter_case
 from overlaysync.core.evidence import image_commit, judge, judge_overlay
 from overlaysync.core.mapping import Shipped, prove
-from overlaysync.core.planning import make_plan
+from overlaysync.core.planning import is_in_place, make_plan
 from overlaysync.core.selecting import (
     Selection,
     Selector,
@@ -67,7 +67,6 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
     )
     problems = [
         *installation,
-        *workload.judge(reading.workload),
         *companions.judge(contact.name, contact.interpreter, contact.identity, reading.manifest),
         *provenance.judge_mounts(reading.inventory),
         *extensions.judge(reading.inventory, contact.interpreter),
@@ -89,6 +88,7 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
     standing, acknowledged = acknowledge(
         unique(problems), options.acknowledged, remembered(reading.manifest, selection.desired)
     )
+    done = not standing and is_in_place(plan, reading.overlay)
     return Situation(
         reading=reading,
         shipped=shipped,
@@ -96,7 +96,7 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
         baseline=baseline,
         plan=plan,
         files=files,
-        problems=standing,
+        problems=(*standing, *_judge_workload(reading, done=done)),
         acknowledged=acknowledged,
         pointers=drift.installed_pointers(reading.files, pointed),
     )
@@ -178,6 +178,17 @@ def _judge_content(
         *drift.judge(baseline.content, reading.files, touched, reading.overlay),
         *drift.judge_strays(reading.inventory.strays, reading.overlay, interpreter.extension_suffixes),
     )
+
+
+def _judge_workload(reading: Reading, *, done: bool) -> list[Problem]:
+    """With nothing to write (``done``) only what was started before the overlay has other code than is there.
+
+    After a recovery it is not known what a process loaded of what was rolled back.
+    """
+    inventory = reading.inventory
+    if not done or inventory.recovered is not None:
+        return workload.judge(reading.workload)
+    return workload.judge(workload.older(reading.workload, inventory.recorded_at or 0.0))
 
 
 def _plan(

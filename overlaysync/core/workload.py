@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from overlaysync.model.manifest import WorkloadRecord
 from overlaysync.model.problem import Problem
@@ -126,6 +126,21 @@ def _remedy(process: RunningProcess) -> str:
     return f"end it (kill {process.pid} in the target), or name it in workload-ignore"
 
 
+def older(workload: Workload, recorded_at: float) -> Workload:
+    """Without the processes that started after the overlay was put there: they loaded nothing older."""
+    processes = (process for process in workload.processes if _loaded(process) < recorded_at)
+    return structs.replace(workload, processes=tuple(processes))
+
+
+def running(workload: Workload) -> list[str]:
+    """Notes on the processes that count, where nothing is to be written."""
+    return [
+        f"process {process.pid} could have the package loaded; it may go on, since nothing is to be written: "
+        f"{describe(process)[:200]}"
+        for process in workload.processes
+    ]
+
+
 def judge_stale(workload: Workload, recorded_at: float) -> list[Problem]:
     """Processes whose program started before the overlay was put there (the kernel counts starts in 10 ms).
 
@@ -138,8 +153,7 @@ def judge_stale(workload: Workload, recorded_at: float) -> list[Problem]:
             f"{describe(process)[:200]} (uid {process.uid}, started {_moment(process.started)})",
             next_step="restart it",
         )
-        for process in workload.processes
-        if _loaded(process) < recorded_at
+        for process in older(workload, recorded_at).processes
     ]
 
 

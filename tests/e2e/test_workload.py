@@ -36,6 +36,31 @@ def test_revert_waits_for_it_too(scenario: Scenario) -> None:
     assert scenario.ask("revert")["outcome"] == "applied"
 
 
+def test_with_nothing_to_write_it_may_go_on(scenario: Scenario) -> None:
+    """It started after the overlay; what would be written, if only a way back, is refused all the same."""
+    scenario.edit_generation()
+    scenario.applied()
+    start(scenario.container, "python3", "-c", SERVE)
+    answer = scenario.push()
+    assert (answer["outcome"], answer["exit_code"], answer["problems"]) == ("unchanged", 0, [])
+    assert "could have the package loaded; it may go on" in str(answer["details"]["notes"])
+    assert scenario.ask("status", "--check")["exit_code"] == 0
+    for generation in (3, 1):
+        scenario.edit_generation(generation)
+        assert codes(scenario.refused()) == ["workload"]
+
+
+def test_with_nothing_to_write_one_with_the_old_code_is_told(scenario: Scenario) -> None:
+    start(scenario.container, "python3", "-c", SERVE)
+    assert scenario.push()["outcome"] == "unchanged"  # there is no overlay that it could be older than
+    scenario.edit_generation()
+    scenario.project.write("overlaysync.toml", '[[package]]\nworkload-ignore = ["python3 *"]\n')
+    scenario.applied()
+    (scenario.project.path / "overlaysync.toml").unlink()
+    answer = scenario.refused()
+    assert (answer["exit_code"], codes(answer)) == (6, ["workload"])
+
+
 def test_what_the_configuration_ignores(scenario: Scenario) -> None:
     start(scenario.container, "python3", "-c", SERVE, "jupyter")
     scenario.edit_generation()
