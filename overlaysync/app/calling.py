@@ -37,7 +37,7 @@ class Link(Struct, frozen=True):
     """A conversation with the agent of a target, before anything was looked for there.
 
     ``early``: by what it is begun earlier the next time. ``known``: what is known of the files of its install
-    roots, by root and format of object ids.
+    roots, by root and format of object ids; ``cache``: where it is kept.
     ``named_interpreter``: the one that the command line or the configuration names.
     """
 
@@ -51,6 +51,7 @@ class Link(Struct, frozen=True):
     found_by: str | None  # why this target, where nobody named it
     early: Early
     known: dict[tuple[str, str], InstalledCache]
+    cache: Path | None
 
 
 class Call:
@@ -127,39 +128,50 @@ def link(
     interpreter = options.interpreter or package.interpreter
     early, user = early or Early(), options.user or package.user
     transport = open_target(specification, interpreter=interpreter, user=user, begun=early.begun)
+    cache = options.cache_place()
     try:
         setting = _setting(transport, package)
         identity = Ahead(lambda: _identity(transport, options.image_index))
-        with _connect(transport, identity, started) as session:
+        with _connect(transport, cache, identity, started) as session, _written_at_last(session) as known:
             session.is_preparing = early.begun.was_taken
-            known: dict[tuple[str, str], InstalledCache] = {}
-            try:
-                yield Link(
-                    package=package,
-                    name=name,
-                    transport=transport,
-                    identity=identity.result(),
-                    setting=setting,
-                    session=session,
-                    named_interpreter=interpreter,
-                    found_by=found_by,
-                    early=early,
-                    known=known,
-                )
-            finally:
-                session.leave()  # it ends while we write
-                for cache in known.values():
-                    cache.save()
+            yield Link(
+                package=package,
+                name=name,
+                transport=transport,
+                identity=identity.result(),
+                setting=setting,
+                session=session,
+                named_interpreter=interpreter,
+                found_by=found_by,
+                early=early,
+                known=known,
+                cache=cache,
+            )
     finally:
         transport.close()
 
 
+@contextmanager
+def _written_at_last(session: AgentSession) -> Iterator[dict[tuple[str, str], InstalledCache]]:
+    """What is known of the target's files (``Link.known``), which is written while the agent ends."""
+    known: dict[tuple[str, str], InstalledCache] = {}
+    try:
+        yield known
+    finally:
+        session.leave()
+        for one in known.values():
+            one.save()
+
+
 def _connect(
-    transport: Transport, identity: Ahead[TargetIdentity], started: Callable[[Process], None]
+    transport: Transport,
+    cache: Path | None,
+    identity: Ahead[TargetIdentity],
+    started: Callable[[Process], None],
 ) -> AgentSession:
     """Where no agent starts, what the engine says of the target comes first."""
     try:
-        return connect(transport, agent_bundle(), started=started)
+        return connect(transport, agent_bundle(cache), started=started)
     except TargetError:
         identity.result()
         raise

@@ -21,7 +21,6 @@ from overlaysync.model.target import (
     Inventory,
 )
 from overlaysync.remote.preparation import preparation
-from overlaysync.state.directories import cache_directory
 
 LOCK_SECONDS = 3.0
 
@@ -43,7 +42,7 @@ class Contact(Link, frozen=True):
         packages = tuple(sorted(distribution.mapped)) if distribution.place is not None else ()
         known = self.known.get((root, object_format))
         if known is None:
-            known = InstalledCache(cache_directory(), self.identity, root, object_format)
+            known = InstalledCache(self.cache, self.identity, root, object_format)
             self.known[root, object_format] = known
         while True:
             try:

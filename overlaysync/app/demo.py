@@ -45,7 +45,10 @@ class Demo:
         self.repository = directory / "repository"
         self.environment = directory / "environment"
         self.options = Options(
-            worktree=self.repository, container=f"local:{self.environment}", records=directory / "records"
+            worktree=self.repository,
+            container=f"local:{self.environment}",
+            records=directory / "records",
+            cache=directory / "cache",
         )
 
     def steps(self) -> Iterator[Step]:

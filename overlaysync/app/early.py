@@ -71,9 +71,8 @@ def begin(arguments: Sequence[str]) -> Early:
 
 
 @functools.cache
-def agent_bundle() -> bytes:
-    """``bootstrap.bundle``, made once for each state of the agent's modules."""
-    directory = cache_directory()
+def agent_bundle(directory: Path | None) -> bytes:
+    """``bootstrap.bundle``, made once for each state of the agent's modules, and kept in a directory."""
     try:
         mark = bootstrap.mark()
     except OSError:
@@ -102,4 +101,4 @@ def _expected(kept: bytes) -> Expected | None:
     if not known or not (user is None or isinstance(user, str)):
         return None
     start = Start(program, container, user, (python, *bootstrap.arguments(bootstrap.IDLE_SECONDS)))
-    return Expected(start, agent_bundle() + said, name, image)
+    return Expected(start, agent_bundle(cache_directory()) + said, name, image)

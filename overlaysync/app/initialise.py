@@ -18,7 +18,6 @@ from overlaysync.config.proposal import proposal
 from overlaysync.core.evidence import describe
 from overlaysync.errors import UsageError
 from overlaysync.model.result import Result
-from overlaysync.state.directories import cache_directory
 from overlaysync.worktree.worktree import open_worktree
 
 _LOOK_AT_IT = "look at what would be written: overlaysync init --print"
@@ -32,7 +31,7 @@ def initialise(call: Call, stage: Stage, *, print_only: bool = False) -> Result:
     Raises UsageError when there is a configuration already.
     """
     stages, options = Stages(stage), call.options
-    with open_worktree(options.worktree, cache_directory()) as worktree:
+    with open_worktree(options.worktree, options.cache_place()) as worktree:
         target = contact(call, stages)
         file = Path(worktree.repository.root) / OWN_FILE
         if not print_only:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from overlaysync.state.directories import cache_directory
+
 Stage = Callable[[str], None]
 """Told the name of each stage as it begins, for progress."""
 
@@ -20,6 +22,7 @@ class Options(Struct, frozen=True):
 
     ``image_index``: the index that the image was pulled by, as its registry serves it.
     ``records``: where manifests are kept on the host (default: the user's state directory).
+    ``cache``: where what only saves time is kept (default: the user's cache directory).
     ``acknowledged``: names of risk classes (``ProblemKind.acknowledge``).
     """
 
@@ -32,4 +35,9 @@ class Options(Struct, frozen=True):
     interpreter: str | None = None
     user: str | None = None
     records: Path | None = None
+    cache: Path | None = None
     acknowledged: frozenset[str] = frozenset()
+
+    def cache_place(self) -> Path | None:
+        """Where the cache is; None where there can be none."""
+        return cache_directory() if self.cache is None else self.cache

@@ -23,7 +23,7 @@ from overlaysync.model.evidence import Baseline, Evidence
 from overlaysync.model.problem import Problem, exit_code
 from overlaysync.model.result import Result
 from overlaysync.model.worktree import ObjectId, Ported, RepoPath
-from overlaysync.state.directories import cache_directory, state_directory
+from overlaysync.state.directories import state_directory
 from overlaysync.state.manifests import repository_key
 from overlaysync.worktree.git import Git
 from overlaysync.worktree.linked import LinkedWorktree, common_base, merge
@@ -106,7 +106,7 @@ def carry_for(target: Contact, options: Options, source: Source, stage: Stage) -
 def carry(evidence: tuple[Evidence, ...], options: Options, source: Source, stage: Stage) -> Carried:
     """The same where the evidence is known. Raises as ``port`` does, but not TargetError."""
     stage("reading the worktree")
-    with open_worktree(options.worktree, cache_directory(), capture=True) as worktree:
+    with open_worktree(options.worktree, options.cache_place(), capture=True) as worktree:
         root = worktree.repository.root
         place = source.place or usual_place(root)
         image = image_commit(evidence)

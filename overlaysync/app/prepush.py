@@ -23,7 +23,6 @@ from overlaysync.model.result import Result
 from overlaysync.model.target import UNKNOWN, FileKind
 from overlaysync.model.worktree import ObjectId, RepoPath, TreeEntry
 from overlaysync.remote.connecting import connect
-from overlaysync.state.directories import cache_directory
 from overlaysync.state.manifests import DamagedFile
 from overlaysync.targets.specification import open_target
 from overlaysync.worktree.digests import blob_id
@@ -60,7 +59,7 @@ def pre_push(options: Options, refs: Sequence[PushedRef], stage: Stage) -> Resul
     if mode == "off" or not commits:
         why = "switched off" if mode == "off" else "nothing but deletions" if refs else "nothing is pushed"
         return _result((), [why], mode, stages)
-    with open_worktree(options.worktree, cache_directory(), unfinished=True) as worktree:
+    with open_worktree(options.worktree, options.cache_place(), unfinished=True) as worktree:
         roots = worktrees(worktree.repository.root)
         # what ran from a ported worktree ran, also where that was removed since
         records = store(options).list({*roots, *(str(usual_place(root)) for root in roots)})

@@ -23,7 +23,6 @@ from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Placement
 from overlaysync.model.target import InstalledFile, InstalledPath, Inventory
 from overlaysync.model.worktree import ObjectId, RepoPath, Snapshot, TreeEntry
-from overlaysync.state.directories import cache_directory
 from overlaysync.worktree.worktree import Worktree, open_worktree
 
 
@@ -49,7 +48,7 @@ class Reading(Struct, frozen=True):
 
 def reading_ahead(options: Options, *, capture: bool = False) -> Worktree:
     """The worktree, which is looked at while the target is contacted. Raises UsageError, BaselineError."""
-    worktree = open_worktree(options.worktree, cache_directory(), capture=capture)
+    worktree = open_worktree(options.worktree, options.cache_place(), capture=capture)
     worktree.begin_snapshot()
     return worktree
 

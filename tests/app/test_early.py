@@ -129,8 +129,12 @@ def test_without_the_program_nothing_is_begun(
     assert not told.exists()
 
 
-def test_the_agents_modules_are_kept_until_they_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    fresh = agent_bundle.__wrapped__
+def test_the_agents_modules_are_kept_until_they_are_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fresh() -> bytes:
+        return agent_bundle.__wrapped__(tmp_path)
+
     assert fresh() == bootstrap.bundle()
     monkeypatch.setattr(bootstrap, "bundle", lambda: b"made anew")
     assert fresh() != b"made anew"

@@ -114,8 +114,9 @@ def test_damaged_records(local: LocalScenario) -> None:
     assert local.ask("revert")["outcome"] == "applied"
 
 
-def test_demo(local: LocalScenario) -> None:
+def test_demo(local: LocalScenario, isolation: Path) -> None:
     result = check_manners(local.cli("demo"))
     assert (result.exit_code, result.stderr) == (0, "")
     assert "nothing of it is left" in result.stdout
+    assert [path for path in isolation.rglob("*") if path.is_file()] == [isolation / ".gitconfig"]
     assert check_answer(local.cli("demo", "--json"))["outcome"] == "applied"
