@@ -21,7 +21,7 @@ from overlaysync.errors import (
     WorktreeChangedError,
 )
 from overlaysync.model.moment import Event, Moment
-from overlaysync.model.result import Result, ResultProblem
+from overlaysync.model.result import Result, ResultOperation, ResultProblem
 
 WORKLOAD = frozenset({"workload", "workload-unknown"})
 UNSTABLE, UNSTABLE_SECONDS = {"unstable-file"}, 5.0
@@ -114,7 +114,7 @@ class Teller:
         return Outcome(told=self.say(event, error.message, next_step=error.next_step), again=again)
 
     def _applied(self, result: Result, since: float | None) -> bool:
-        names = [operation.source for operation in result.operations]
+        names = [_done(operation) for operation in result.operations]
         shown = ", ".join([*names[:NAMED], f"and {len(names) - NAMED} more"] if len(names) > NAMED else names)
         latency = None if since is None else round((time.monotonic() - since) * 1000, 1)
         again = " again, into another container" if self._remember(result) else ""
@@ -131,6 +131,14 @@ class Teller:
         container = result.target.container_id if result.target is not None else None
         before, self._container = self._container, container
         return before not in (None, container)
+
+
+def _done(operation: ResultOperation) -> str:
+    """The file, and what became of it where it does not hold what was saved."""
+    if operation.installed_sha256 is None:
+        return f"{operation.source} (removed)"
+    back = operation.installed_sha256 == operation.original_sha256
+    return f"{operation.source} (original again)" if back else operation.source
 
 
 def _sentence(problem: ResultProblem) -> str:

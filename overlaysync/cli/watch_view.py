@@ -77,7 +77,8 @@ class Screen(Log):
         elif moment.event in ("applied", "unchanged"):
             overlay = moment.result.details.get("overlay", ()) if moment.result is not None else ()
             count = len(overlay)
-            self._inside = f"{count} file{'' if count == 1 else 's'} of the worktree, proven {_clock(moment)}"
+            files = f"{count} file{'' if count == 1 else 's'} of the worktree" if count else "no overlay"
+            self._inside = f"{files}, proven {_clock(moment)}"
             self._pending = ""
         else:
             self._pending = f"{moment.event}: {moment.message}"

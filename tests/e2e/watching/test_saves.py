@@ -64,10 +64,10 @@ def test_every_way_of_saving(local: LocalScenario) -> None:
         (package / "fresh/deep/__init__.py").write_text("DEEP = 2\n")
         watcher.until("applied")
         (package / "fresh/deep/__init__.py").unlink()
-        watcher.until("applied")
+        watcher.until("applied", saying="applied: sample_pkg/fresh/deep/__init__.py (removed)")
         assert "sample_pkg/fresh/deep/__init__.py" not in local.files()
         local.project.git("checkout", "--quiet", "--", ".")
-        watcher.until("applied")
+        watcher.until("applied", saying=f"applied: {ENGINE} (original again)")
         assert local.answer() == "generation 1: 1.0"
 
 
