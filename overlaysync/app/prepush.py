@@ -65,7 +65,7 @@ def pre_push(options: Options, refs: Sequence[PushedRef], stage: Stage) -> Resul
         records = store(options).list({*roots, *(str(usual_place(root)) for root in roots)})
         manifests = prepush.newest(records.manifests)
         if not manifests and not records.damaged:
-            return _result((), ["no overlay of this repository is recorded"], mode, stages)
+            return _result((), [prepush.none_there(records.manifests)], mode, stages)
         problems, notes = _judge(worktree, manifests, commits, stages)
     return _result([*map(_unread, records.damaged), *problems], notes, mode, stages)
 

@@ -72,6 +72,15 @@ def newest(manifests: Iterable[Manifest]) -> list[Manifest]:
     return [manifest for manifest in found.values() if manifest.overlay]
 
 
+def none_there(manifests: Sequence[Manifest]) -> str:
+    """Why there is nothing to compare with, where ``newest`` finds no overlay."""
+    if not manifests:
+        return "no overlay of this repository is recorded"
+    last = max(manifests, key=lambda item: item.id)
+    when, target = f"{last.command}, {last.time},", f"{last.target.kind}:{last.target.name}"
+    return f"no overlay of this repository is there any more: the last {when} left none in {target}"
+
+
 def judge(manifest: Manifest, image: Tree, pushed: Tree, ref: str) -> list[Problem]:
     """Packaged Python of what is pushed that is not what ran.
 

@@ -127,13 +127,20 @@ def test_no_overlay_and_a_reverted_one(hooked: LocalScenario) -> None:
     hooked.edit_generation()
     hooked.project.commit("Two")
     pushed = Pushed(hooked.project, "origin", "feature")
-    assert (pushed.went, "no overlay" in pushed.said) == (True, True)
+    assert (pushed.went, "no overlay of this repository is recorded" in pushed.said) == (True, True)
     hooked.project.git("switch", "--quiet", "--detach", hooked.options[1])
     hooked.edit_generation(3)
     hooked.applied()
     hooked.ask("revert")
     hooked.project.git("stash", "--quiet")
-    assert Pushed(hooked.project, "origin", "feature:refs/heads/again").went
+    pushed = Pushed(hooked.project, "origin", "feature:refs/heads/again")
+    assert (pushed.went, "the last revert, " in pushed.said) == (True, True)
+    hooked.edit_generation(3)
+    hooked.applied()
+    hooked.edit_generation(1)
+    hooked.applied()
+    pushed = Pushed(hooked.project, "origin", "feature:refs/heads/undone")
+    assert (pushed.went, f"left none in {hooked.target}" in pushed.said) == (True, True)
 
 
 def test_what_ran_from_a_ported_worktree_that_is_gone_ran(hooked: LocalScenario) -> None:
