@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from overlaysync.cli.terminal import Terminal, clean
@@ -38,7 +39,8 @@ FACT = 10
 
 SHOWN = 12
 FEW = 3
-"""So many problems of one kind show each its own next step; of more, the first one's stands for all."""
+"""So many problems of one kind show each its own next step; of more, the first one's stands for all. So many
+files stand on one line; more are counted."""
 
 
 def render(result: Result, terminal: Terminal) -> None:
@@ -46,6 +48,7 @@ def render(result: Result, terminal: Terminal) -> None:
     _place(result, terminal)
     if result.baseline is not None:
         _baseline(result.baseline, terminal)
+    _overlay(result.details.get("overlay", ()), terminal)
     _checks(result, terminal)
     _operations(result, terminal)
     _lists(result, terminal)
@@ -85,6 +88,14 @@ def _baseline(baseline: ResultBaseline, terminal: Terminal) -> None:
     content = baseline.content
     overlaid = f", {content.overlaid} overlaid" if content.overlaid else ""
     _fact("content", f"{content.equal} of {content.compared} installed files equal{overlaid}", terminal)
+
+
+def _overlay(destinations: Sequence[str], terminal: Terminal) -> None:
+    """What the target holds of a worktree, below the install root."""
+    if destinations:
+        more = len(destinations) - FEW
+        counted = f", … and {more} more (all of them: --json)" if more > 0 else ""
+        _fact("overlay", ", ".join(destinations[:FEW]) + counted, terminal)
 
 
 def _checks(result: Result, terminal: Terminal) -> None:
