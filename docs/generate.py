@@ -51,6 +51,12 @@ ENDS: dict[str, tuple[int, ...]] = {
 }
 """The exit codes that each command can end with."""
 
+MEANINGS = {
+    ("watch", 0): "ended by Ctrl-C or SIGTERM while no push was under way, or nobody reads it any more",
+    ("watch", 130): "interrupted before it watched, or in the middle of a push, which is rolled back",
+}
+"""Where a command's exit code says more than the code itself."""
+
 
 def pages() -> dict[str, str]:
     """Every generated file, by its path below ``docs/``."""
@@ -94,7 +100,8 @@ def command_page(name: str, command: click.Command) -> str:
         parts += ["## Options", table(("option", "meaning"), [option_row(item) for item in options])]
     parts += ["## Example", f"```sh\n{example(command)}\n```"]
     if name in ENDS:
-        rows = [(f"`{code}`", errors.EXIT_CODES[code]) for code in sorted(ENDS[name])]
+        meanings = {code: MEANINGS.get((name, code), errors.EXIT_CODES[code]) for code in sorted(ENDS[name])}
+        rows = [(f"`{code}`", meaning) for code, meaning in meanings.items()]
         parts += [
             "## Exit codes",
             table(("code", "meaning"), rows),

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -222,6 +223,24 @@ def test_ctrl_c_and_kill_leave_no_agent_and_no_lock(local: LocalScenario) -> Non
             assert watcher.process.wait(timeout=10) == (-9 if end == 9 else 0)
         local.edit_generation(end)
         assert local.push()["outcome"] == "applied"
+
+
+def test_ctrl_c_in_the_middle_of_a_push_is_an_interruption(local: LocalScenario, tmp_path: Path) -> None:
+    reached = tmp_path / "reached"
+    relay.install(local.environment.prefix, "apply", f"hold({str(reached)!r})")
+    with watching(local) as watcher:
+        watcher.until("unchanged")
+        local.edit_generation()
+        wait_until(reached.exists)
+        assert watcher.end() == 130
+    wait_until(lambda: local.answer() == "generation 1: 1.0")
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("form", [["--json"], []])
