@@ -6,10 +6,11 @@ Labels: ``devcontainer.local_folder`` of the dev container command line (contain
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -49,17 +50,21 @@ def candidates(root: Path) -> list[Candidate]:
 def service(named: str) -> str:
     """The container of ``SERVICE`` or ``PROJECT/SERVICE``. Raises TargetError where it is not one."""
     project, slash, name = named.rpartition("/")
+    running = _running()
     found = [
         (container, labels.get(PROJECT, ""))
-        for container, labels in _running()
+        for container, labels in running
         if labels.get(SERVICE) == name and (not slash or labels.get(PROJECT) == project)
     ]
     if len(found) == 1:
         return found[0][0]
     if not found:
+        others = {labels[SERVICE] for _, labels in running if SERVICE in labels}
+        meant = difflib.get_close_matches(name, others)
+        instead = f"write compose:{' or compose:'.join(meant)} if that is what is meant, or " if meant else ""
         raise TargetError(
             f"no container of the Compose service {named!r} is running",
-            "start it: docker compose up --detach",
+            f"{instead}start it: docker compose up --detach",
             code="no-container",
         )
     listing = ", ".join(f"{container} (project {project})" for container, project in sorted(found))
@@ -70,7 +75,17 @@ def service(named: str) -> str:
     )
 
 
-def _running() -> Iterable[tuple[str, Mapping[str, str]]]:
+def similar(name: str) -> list[str]:
+    """Names of containers, running or not, that are close to one that is not there; the closest first."""
+    try:
+        # with those of its links, which are paths
+        names = _engine("ps", "--all", "--format", "{{.Names}}").replace(",", "\n").splitlines()
+    except TargetError:
+        return []
+    return difflib.get_close_matches(name, {other for other in names if other != name})
+
+
+def _running() -> Sequence[tuple[str, Mapping[str, str]]]:
     """Name and labels of each running container; labels as JSON, since their text form cannot be split."""
     listing = _engine("ps", "--quiet", "--no-trunc").split()
     if not listing:

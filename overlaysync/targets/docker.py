@@ -11,7 +11,7 @@ import msgspec
 
 from overlaysync.errors import NoInterpreterError, OverlaysyncError, TargetError
 from overlaysync.model.target import UNKNOWN, Setting, TargetIdentity
-from overlaysync.targets import image_digests
+from overlaysync.targets import discovery, image_digests
 from overlaysync.targets.begun import NAME, Begun, Start
 from overlaysync.targets.inspected import InspectedContainer, InspectedImage, State
 from overlaysync.targets.pipes import ChildProcess
@@ -235,9 +235,11 @@ class DockerTransport:
     def _engine_error(self, stderr: str) -> TargetError | None:
         lowered = stderr.lower()
         if "no such container" in lowered:
+            meant = discovery.similar(self.name)
+            instead = f"write {' or '.join(meant)} if that is what is meant, or " if meant else ""
             return TargetError(
                 f"there is no container named {self.name}",
-                f"list them: {self.program} ps --all",
+                f"{instead}list them: {self.program} ps --all",
                 code="no-container",
             )
         if "no such image" in lowered:

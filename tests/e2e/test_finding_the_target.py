@@ -49,6 +49,8 @@ def test_a_service_of_compose(stage: Stage) -> None:
         scenario.cli("-C", project.path, "status", "--json", "--container", "compose:absent")
     )
     assert (absent["exit_code"], codes(absent)) == (7, ["no-container"])
+    close = check_answer(scenario.cli("-C", project.path, "status", "--json", "--container", "compose:train"))
+    assert close["problems"][0]["next_step"].startswith("write compose:trainer if that is what is meant, or ")
 
 
 def test_several_are_listed_and_never_guessed(stage: Stage) -> None:

@@ -87,6 +87,20 @@ def test_no_such_container(engine: Engine) -> None:
     assert refused(lambda: connect(DockerTransport("overlaysync-absent"))).code == "no-container"
 
 
+def test_names_close_to_one_that_is_not_there(containers: ContainerFactory, image: str) -> None:
+    """Also of a container that does not run; a name that is just gone is not close to itself."""
+    container = containers.run(image)
+    for _ in range(2):
+        told = refused(DockerTransport(f"{container.name}x").describe).next_step or ""
+        assert told.startswith("write ")
+        assert container.name in told.partition(" if that is what is meant, or list them: docker ps --all")[0]
+        container.stop()
+    container.remove()
+    assert f"write {container.name} " not in (
+        refused(DockerTransport(container.name).describe).next_step or ""
+    )
+
+
 def test_a_stopped_and_a_paused_container(containers: ContainerFactory, image: str) -> None:
     container = containers.run(image)
     known = DockerTransport(container.name)
