@@ -104,6 +104,7 @@ def find_workload(contact: Contact, root: str) -> workload.Workload:
         root,
         ignore=contact.package.workload_ignore,
         whole_machine=contact.identity.kind == "local",
+        shell=contact.transport.shell(),
     )
 
 

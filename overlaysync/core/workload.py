@@ -17,13 +17,14 @@ from overlaysync.model.target import Interpreter, RunningProcess
 class Workload(Struct, frozen=True):
     """The processes that count, and the record of the check. ``known``: they could be listed at all.
 
-    ``ignored``: would count, but for the configuration.
+    ``ignored``: would count, but for the configuration. ``shell``: see ``Transport``.
     """
 
     known: bool = True
     processes: tuple[RunningProcess, ...] = ()
     ignored: tuple[RunningProcess, ...] = ()
     record: WorkloadRecord = WorkloadRecord()
+    shell: str = ""
 
 
 def find(
@@ -33,6 +34,7 @@ def find(
     *,
     ignore: Sequence[str],
     whole_machine: bool,
+    shell: str = "",
 ) -> Workload:
     """Processes that could have the package of ``root`` loaded, less those that the configuration ignores.
 
@@ -53,7 +55,7 @@ def find(
             counted.append(process)
     named = tuple(map(_name, ignored))
     record = WorkloadRecord(checked=len(processes), ignored=named)
-    return Workload(True, tuple(counted), tuple(ignored), record)
+    return Workload(True, tuple(counted), tuple(ignored), record, shell)
 
 
 def _name(process: RunningProcess) -> str:
@@ -114,16 +116,17 @@ def judge(workload: Workload) -> list[Problem]:
             code="workload",
             message=f"process {process.pid} could have the package loaded: {describe(process)[:200]} "
             f"(uid {process.uid}, started {_moment(process.started)})",
-            next_step=_remedy(process),
+            next_step=_remedy(process, workload.shell),
         )
         for process in workload.processes
     ]
 
 
-def _remedy(process: RunningProcess) -> str:
+def _remedy(process: RunningProcess, shell: str) -> str:
     if process.pid == 1:  # of a container: with it, everything ends
         return "start the container with another main process (sleep infinity), and the workload in it later"
-    return f"end it (kill {process.pid} in the target), or name it in workload-ignore"
+    kill = f"{shell} 'kill {process.pid}'" if shell else f"kill {process.pid}"
+    return f"name it in workload-ignore, or end it: {kill}"
 
 
 def older(workload: Workload, recorded_at: float) -> Workload:

@@ -57,6 +57,9 @@ class Transport(Protocol):
     def interpreters(self) -> Sequence[str]:
         """Programs to try, in order, for starting the agent."""
 
+    def shell(self) -> str:
+        """What a person types before a quoted shell line for the target; empty where nothing is needed."""
+
     def start(self, argv: Sequence[str], first: bytes = b"") -> Process:
         """A process, which is sent ``first`` as soon as it is there, as far as its pipe takes it."""
 

@@ -99,6 +99,9 @@ class DockerTransport:
     def interpreters(self) -> Sequence[str]:
         return [self._interpreter] if self._interpreter is not None else PYTHONS
 
+    def shell(self) -> str:
+        return f"{self.program} exec --user root {self.name} sh -c"
+
     def start(self, argv: Sequence[str], first: bytes = b"") -> ChildProcess:
         container = self._inspect_container().id  # the name may stand for another one by now
         return self._begun.start(Start(self.program, container, self._user, tuple(argv)), first)

@@ -56,6 +56,9 @@ class LocalTransport:
             )
         return found
 
+    def shell(self) -> str:
+        return ""
+
     def start(self, argv: Sequence[str], first: bytes = b"") -> Process:
         try:
             return ChildProcess(argv, first=first)

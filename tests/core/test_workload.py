@@ -109,7 +109,14 @@ def test_a_process_is_named_by_pid_command_user_and_start() -> None:
     (problem,) = judge(found(process(started=86400.0)))
     for text in ("7", "python -m server --port 80", "uid 1000", "1970-01-02 00:00:00Z"):
         assert text in problem.message
-    assert "kill 7" in problem.next_step
+    assert problem.next_step.endswith(": kill 7")
+
+
+def test_what_ends_a_process_in_a_container_can_be_typed() -> None:
+    shell = "docker exec --user root my-dev sh -c"
+    workload = find([SERVER], INTERPRETER, ROOT, ignore=(), whole_machine=False, shell=shell)
+    (problem,) = judge(workload)
+    assert problem.next_step.endswith(": docker exec --user root my-dev sh -c 'kill 7'")
 
 
 def test_without_a_command_line_the_name_is_shown() -> None:
