@@ -6,6 +6,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import tomli
 
@@ -26,17 +27,32 @@ def for_development_only(name: str) -> bool:
     return not _DEVELOPMENT_WORDS.isdisjoint(re.split(r"[-_.]", name.lower()))
 
 
-def differences(before: Iterable[str], after: Iterable[str]) -> list[str]:
-    """What was added, removed or changed, one text for each distribution: ``torch==2.8 -> torch==2.9``."""
+class Differing(NamedTuple):
+    """What one distribution was asked for by, and is now; empty where it was not, or is no more."""
+
+    was: str
+    is_now: str
+
+    def __str__(self) -> str:
+        if self.was and self.is_now:
+            return f"{self.was} -> {self.is_now}"
+        return f"adds {self.is_now}" if self.is_now else f"removes {self.was}"
+
+
+def differences(before: Iterable[str], after: Iterable[str]) -> list[Differing]:
+    """What was added, removed or changed, one for each distribution: ``torch==2.8 -> torch==2.9``."""
     old, new = _by_name(before), _by_name(after)
-    texts = []
-    for name in sorted(old.keys() | new.keys()):
-        was, is_now = "; ".join(sorted(old[name])), "; ".join(sorted(new[name]))
-        if was != is_now:
-            texts.append(
-                f"{was} -> {is_now}" if was and is_now else f"adds {is_now}" if is_now else f"removes {was}"
-            )
-    return texts
+    pairs = (
+        Differing("; ".join(sorted(old[name])), "; ".join(sorted(new[name])))
+        for name in sorted(old.keys() | new.keys())
+    )
+    return [pair for pair in pairs if pair.was != pair.is_now]
+
+
+def title(changed: Iterable[tuple[object, object]]) -> str:
+    """What became of dependencies, by what each was and is now; what is not there is false."""
+    kinds = {"removed" if not is_now else "pin changed" if was else "added" for was, is_now in changed}
+    return "dependency " + ("pin changed" if "pin changed" in kinds else " and ".join(sorted(kinds)))
 
 
 def judge_requirements_file(before: bytes | None, after: bytes | None) -> Judgement:
@@ -44,7 +60,9 @@ def judge_requirements_file(before: bytes | None, after: bytes | None) -> Judgem
     changed = differences(_lines(before), _lines(after))
     if not changed:
         return Judgement(note="comments or formatting only")
-    return Judgement((Finding("requirement-change", f"dependency pin changed: {listed(changed)}"),))
+    return Judgement(
+        (Finding("requirement-change", f"{title(changed)}: {listed([str(each) for each in changed])}"),)
+    )
 
 
 def judge_lock(before: bytes | None, after: bytes | None) -> Judgement:

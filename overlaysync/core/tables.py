@@ -40,7 +40,7 @@ class Difference(NamedTuple):
     def __str__(self) -> str:
         if _requirement_list(self.before) and _requirement_list(self.after):
             changed = requirements.differences(self.before or [], self.after or [])
-            return f"{self.key}: {listed(changed)}" if changed else self.key
+            return f"{self.key}: {listed([str(each) for each in changed])}" if changed else self.key
         return f"{self.key}: {_short(self.before)} -> {_short(self.after)}"
 
 
@@ -66,13 +66,25 @@ def judge(found: list[tuple[Difference, Effect]]) -> Judgement:
         (difference, its_effect) for difference, its_effect in found if not _respelled(difference, its_effect)
     ]
     findings = []
-    for kind, what in ((Effect.BUILD, "the build uses"), (Effect.REQUIREMENT, "dependency pin changed,")):
-        changed = [str(difference) for difference, its_effect in found if its_effect is kind]
+    for kind in (Effect.BUILD, Effect.REQUIREMENT):
+        changed = [difference for difference, its_effect in found if its_effect is kind]
         if changed:
-            findings.append(Finding(kind.value, f"{what} {listed(changed)}"))
+            what = "the build uses" if kind is Effect.BUILD else f"{_title(changed)},"
+            findings.append(Finding(kind.value, f"{what} {listed([str(each) for each in changed])}"))
     if findings:
         return Judgement(tuple(findings))
     return Judgement(note=_harmless(found))
+
+
+def _title(changed: list[Difference]) -> str:
+    """What became of dependencies: a list holds several, any other value is one."""
+    pairs: list[tuple[object, object]] = []
+    for _, before, after in changed:
+        if _requirement_list(before) and _requirement_list(after):
+            pairs += requirements.differences(before or [], after or [])
+        else:
+            pairs.append((before is not _ABSENT, after is not _ABSENT))
+    return requirements.title(pairs)
 
 
 def _respelled(difference: Difference, its_effect: Effect) -> bool:

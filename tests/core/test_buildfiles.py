@@ -206,7 +206,28 @@ REQUIREMENTS = [
 def test_a_changed_requirement_is_named(before: str | None, after: str | None, message: str) -> None:
     classified = judged("requirements/cuda.txt", before, after)
     assert codes(classified) == ["requirement-change"]
-    assert said(classified).startswith(f"dependency pin changed: {message}")
+    assert f": {message}" in said(classified)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "what"),
+    [
+        (["a==1"], ["a==1", "b"], "added"),
+        (["a==1", "b"], ["a==1"], "removed"),
+        (["a==1"], ["a==2"], "pin changed"),
+        (["a==1"], ["a==2", "b"], "pin changed"),
+        (["a==1"], ["b"], "added and removed"),
+    ],
+)
+def test_what_became_of_dependencies_is_said(before: list[str], after: list[str], what: str) -> None:
+    """In each kind of file; of several keys all together."""
+    text, now = ("\n".join(lines) + "\n" for lines in (before, after))
+    assert said(judged("requirements.txt", text, now)).startswith(f"dependency {what}: ")
+    project, changed = (f"[project]\ndependencies = {lines}\n" for lines in (before, after))
+    assert said(judged("pyproject.toml", project, changed)).startswith(f"dependency {what}, project.")
+    pipfile, other = ("".join(f"{line[0]} = '{line[1:]}'\n" for line in lines) for lines in (before, after))
+    classified = judged("Pipfile", f"[packages]\n{pipfile}", f"[packages]\n{other}")
+    assert said(classified).startswith(f"dependency {what}, packages.")
 
 
 @pytest.mark.parametrize(

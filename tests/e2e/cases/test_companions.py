@@ -264,7 +264,8 @@ def test_a_changed_pin(local: LocalScenario, case: Case, name: str) -> None:
     local.project.write(name, text.replace(old, new))
     answer = case.trap(local.refused(), f"the pin in {name}")
     assert (answer["exit_code"], codes(answer)) == (3, ["requirement-change"])
-    assert "dependency pin changed" in answer["problems"][0]["message"]
+    what = "added" if name == "pyproject.toml" else "pin changed"
+    assert f"dependency {what}" in answer["problems"][0]["message"]
     assert "companion" in answer["problems"][0]["message"]
     local.project.write(name, f"{text}\n# a comment\n")
     case.control(local.applied(), f"a comment in {name}")
