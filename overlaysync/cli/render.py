@@ -110,7 +110,7 @@ def _checks(result: Result, terminal: Terminal) -> None:
 def _operations(result: Result, terminal: Terminal) -> None:
     if not result.operations:
         return
-    terminal.line()
+    terminal.gap()
     root = result.details.get("install_root", "")
     rows = [
         (item.action, item.change_class, _from_and_to(item, root), clean(item.cause))
@@ -140,7 +140,7 @@ def _lists(result: Result, terminal: Terminal) -> None:
         entries = [value] if isinstance(value, str) else list(value or ())
         if not entries:
             continue
-        terminal.line()
+        terminal.gap()
         terminal.line(f"{HEADINGS.get(name, name.replace('_', ' '))}:", "dim")
         for entry in entries[:SHOWN]:
             terminal.line(f"  {clean(str(entry))}")
@@ -156,7 +156,7 @@ def _problems(result: Result, terminal: Terminal) -> None:
     for problem in result.problems:
         groups[problem.code].append(problem)
     for code, problems in groups.items():
-        terminal.line()
+        terminal.gap()
         terminal.line(code, "bad")
         same = len({problem.next_step for problem in problems}) == 1 or len(problems) > FEW
         for problem in problems[:SHOWN]:
@@ -192,7 +192,7 @@ def _outcome(result: Result, terminal: Terminal) -> None:
     sentence = result.details.get("sentence") or sentence
     if result.exit_code == 1:
         mark, style = "✗", "bad"
-    terminal.line()
+    terminal.gap()
     if result.command == "init":
         for line in result.details["configuration"].split("\n"):
             terminal.line(clean(line))

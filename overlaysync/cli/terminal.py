@@ -60,6 +60,7 @@ class Terminal:
         self._colour_out = sys.stdout.isatty() and not plain
         self._colour_err = sys.stderr.isatty() and not plain
         self._width = shutil.get_terminal_size().columns
+        self._began = False
 
     def line(self, text: str = "", style: str | None = None, *, hang: int | None = None) -> None:
         """One line; on a terminal it is folded at blanks. Next steps stay whole.
@@ -70,6 +71,12 @@ class Terminal:
         if sys.stdout.isatty() and not text.lstrip().startswith(("→", "{", '"')):
             text = self._folded(text, hang if hang is not None else len(text) - len(text.lstrip()) + 2)
         print(self._styled(text, style, self._colour_out))
+        self._began = True
+
+    def gap(self) -> None:
+        """An empty line between what was written and what follows."""
+        if self._began:
+            self.line()
 
     def _folded(self, text: str, hang: int) -> str:
         """Colour takes no room: the text is folded without it, and its pieces are coloured again."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from overlaysync.cli.render import render
 from overlaysync.cli.terminal import Terminal
@@ -26,6 +27,15 @@ def test_the_files_of_an_overlay_are_named(
 ) -> None:
     render(Result(command="status", outcome="unchanged", exit_code=0, details={"overlay": files}), Terminal())
     assert shown in capsys.readouterr().out.splitlines()
+
+
+def test_what_is_said_begins_in_the_first_line(capsys: pytest.CaptureFixture[str]) -> None:
+    details = {"sentence": "installed", "notes": ["a note"]}
+    result = Result(command="hook install", outcome="applied", exit_code=0, details=details)
+    render(result, Terminal())
+    assert capsys.readouterr().out == "notes:\n  a note\n\n✓ installed\n"
+    render(structs.replace(result, details={"sentence": "installed"}), Terminal())
+    assert capsys.readouterr().out == "✓ installed\n"
 
 
 def test_no_overlay_is_not_told_of(capsys: pytest.CaptureFixture[str]) -> None:
