@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-import platformdirs
 from msgspec import Struct
 
 from overlaysync.config import files
@@ -41,10 +40,6 @@ class PairConfiguration(Struct, frozen=True, rename="kebab", forbid_unknown_fiel
 
 class DaemonConfiguration(Struct, frozen=True, forbid_unknown_fields=True):
     pair: tuple[PairConfiguration, ...] = ()
-
-
-def daemon_file() -> Path:
-    return Path(platformdirs.user_config_dir("overlaysync", appauthor=False)) / "daemon.toml"
 
 
 def load_daemon(file: Path) -> DaemonConfiguration:

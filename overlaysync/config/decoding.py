@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -116,6 +115,8 @@ def _refuse_unknown_keys(table: dict[str, Any], kind: type[Struct], where: str, 
     for key in table:
         if key in allowed:
             continue
+        import difflib
+
         nearest = difflib.get_close_matches(key.replace("_", "-")[:80], allowed, n=1)
         if nearest:
             next_step = f"write {nearest[0]} if that is what is meant, or remove the key"

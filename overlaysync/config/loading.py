@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import configparser
 from pathlib import Path
 
 from msgspec import structs
@@ -57,6 +56,8 @@ def project_name(root: Path) -> str | None:
     names = [files.table(document, *keys).get("name") for keys in (("project",), ("tool", "poetry"))]
     text = files.read(root / "setup.cfg", within=root)
     if text is not None:
+        import configparser
+
         parser = configparser.RawConfigParser(strict=False)
         try:
             parser.read_string(text)

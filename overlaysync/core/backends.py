@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
 import enum
 import re
 from collections.abc import Mapping
@@ -85,9 +84,12 @@ def _ships_tracked_data(tables: Any, head: Mapping[str, bytes]) -> bool:
     https://setuptools-scm.readthedocs.io/en/latest/usage/#file-finders-hook-makes-most-of-manifestin-unnecessary
     """
     requires = _at(tables, ("build-system", "requires"))
-    listed = isinstance(requires, list) and any(
+    if not isinstance(requires, list) or not any(
         re.match(r"setuptools[-_.]scm\b", str(item), re.IGNORECASE) for item in requires
-    )
+    ):
+        return False
+    import configparser
+
     options = configparser.RawConfigParser(strict=False)
     try:
         options.read_string(head.get("setup.cfg", b"").decode("utf-8"))
@@ -98,7 +100,7 @@ def _ships_tracked_data(tables: Any, head: Mapping[str, bytes]) -> bool:
         included = _at(tables, ("tool", "setuptools", "include-package-data")) is not False
     excluded = options.has_section("options.exclude_package_data") or "MANIFEST.in" in head
     excluded = excluded or _at(tables, ("tool", "setuptools", "exclude-package-data")) is not None
-    return listed and bool(included) and not excluded
+    return bool(included) and not excluded
 
 
 def unread_by_backend(head: Mapping[str, bytes]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime, timezone
+from datetime import datetime
 
 from overlaysync.model.evidence import Evidence
 from overlaysync.model.problem import Problem
@@ -27,9 +27,8 @@ def made_at(identity: TargetIdentity) -> float | None:
     if moment is None:
         return None
     day, fraction, zone = moment.groups()
-    offset = "+0000" if zone == "Z" else zone.replace(":", "")
-    whole = datetime.strptime(day.replace(" ", "T") + offset, "%Y-%m-%dT%H:%M:%S%z")
-    return whole.astimezone(timezone.utc).timestamp() + float(fraction or 0)
+    offset = "+00:00" if zone == "Z" else f"{zone[:3]}:{zone[-2:]}"
+    return datetime.fromisoformat(day + offset).timestamp() + float(fraction or 0)
 
 
 def later_than_image(item: Companion, itself: Companion | None, identity: TargetIdentity) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import configparser
 from typing import Any, NamedTuple
 
 from overlaysync.core import definitions, python_source, requirements, tables
@@ -44,6 +43,8 @@ SETUP_CFG_RULES: Rules = {
 
 def judge_setup_cfg(before: bytes | None, after: bytes | None) -> Judgement:
     """Compare two sides of a ``setup.cfg``; a missing side is an empty one."""
+    import configparser
+
     try:
         found = list(tables.differences(_sections(before), _sections(after)))
     except (configparser.Error, UnicodeDecodeError) as error:
@@ -54,6 +55,8 @@ def judge_setup_cfg(before: bytes | None, after: bytes | None) -> Judgement:
 
 def _sections(content: bytes | None) -> dict[str, Any]:
     """Sections as tables, with lists of requirements as lists."""
+    import configparser
+
     parser = configparser.RawConfigParser(strict=False)
     parser.optionxform = str  # type: ignore[assignment,method-assign]  # the documented way to keep letter case
     parser.read_string((content or b"").decode("utf-8"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import configparser
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -67,7 +66,7 @@ def selection(head: Mapping[str, bytes]) -> Selection:
     """What the build files of HEAD select, by name; the first that speaks of packages or modules counts."""
     found = (
         _of_pyproject(head.get("pyproject.toml", b"")),
-        _of_setup_cfg(head.get("setup.cfg", b"")),
+        _of_setup_cfg(head["setup.cfg"]) if "setup.cfg" in head else None,
         _of_setup_py(head.get("setup.py", b"")),
     )
     said = next((item for item in found if item is not None), Selection())
@@ -114,6 +113,8 @@ def _of_pyproject(content: bytes) -> Selection | None:
 
 
 def _of_setup_cfg(content: bytes) -> Selection | None:
+    import configparser
+
     parser = configparser.RawConfigParser(strict=False)
     parser.optionxform = str  # type: ignore[assignment,method-assign]  # the documented way to keep letter case
     try:

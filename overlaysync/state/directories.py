@@ -1,18 +1,22 @@
 """Where this tool keeps its own files on the host: records that matter, and a cache that does not.
 
-platformdirs decides, and with it ``XDG_STATE_HOME`` and ``XDG_CACHE_HOME``. Both directories are for their
-owner alone: what they hold names private paths and unpublished code.
+By the XDG Base Directory Specification (https://specifications.freedesktop.org/basedir-spec/latest/), also on
+macOS. Both directories are for their owner alone: what they hold names private paths and unpublished code.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-
-import platformdirs
 
 from overlaysync.errors import UsageError
 
 _NAME = "overlaysync"
+_DEFAULTS = {
+    "XDG_STATE_HOME": "~/.local/state",
+    "XDG_CACHE_HOME": "~/.cache",
+    "XDG_CONFIG_HOME": "~/.config",
+}
 
 
 def state_directory() -> Path:
@@ -21,7 +25,7 @@ def state_directory() -> Path:
     Raises:
         UsageError: it cannot be made for us alone.
     """
-    path = Path(platformdirs.user_state_dir(_NAME, appauthor=False))
+    path = _place("XDG_STATE_HOME")
     try:
         return _private(path)
     except OSError as error:
@@ -34,9 +38,20 @@ def state_directory() -> Path:
 def cache_directory() -> Path | None:
     """The directory of the cache, made if it is not there; None where it cannot be, which costs time only."""
     try:
-        return _private(Path(platformdirs.user_cache_dir(_NAME, appauthor=False)))
+        return _private(_place("XDG_CACHE_HOME"))
     except OSError:
         return None
+
+
+def user_configuration() -> Path:
+    """The directory of what a user configures for all worktrees; it need not be there."""
+    return _place("XDG_CONFIG_HOME")
+
+
+def _place(variable: str) -> Path:
+    """Without a home, ``~`` stays as it is, which is no absolute path."""
+    base = os.environ.get(variable, "").strip() or os.path.expanduser(_DEFAULTS[variable])  # noqa: PTH111
+    return Path(base) / _NAME
 
 
 def _private(path: Path) -> Path:

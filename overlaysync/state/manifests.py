@@ -11,7 +11,6 @@ import json
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePath
 from typing import NamedTuple
@@ -181,6 +180,8 @@ def _read(file: Path) -> Manifest:
 
 def _write(file: Path, content: bytes) -> None:
     """Put a file in place for its owner alone, durably: a reader sees all of it or none."""
+    import tempfile
+
     handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".", suffix=".new")
     try:
         with os.fdopen(handle, "wb") as stream:

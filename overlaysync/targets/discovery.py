@@ -6,7 +6,6 @@ Labels: ``devcontainer.local_folder`` of the dev container command line (contain
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import subprocess
@@ -49,6 +48,8 @@ def candidates(root: Path) -> list[Candidate]:
 
 def service(named: str) -> str:
     """The container of ``SERVICE`` or ``PROJECT/SERVICE``. Raises TargetError where it is not one."""
+    import difflib
+
     project, slash, name = named.rpartition("/")
     running = _running()
     found = [
@@ -77,6 +78,8 @@ def service(named: str) -> str:
 
 def similar(name: str) -> list[str]:
     """Names of containers, running or not, that are close to one that is not there; the closest first."""
+    import difflib
+
     try:
         # with those of its links, which are paths
         names = _engine("ps", "--all", "--format", "{{.Names}}").replace(",", "\n").splitlines()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from typing import IO
 
@@ -16,6 +15,8 @@ class Capture:
     """Copies of files in one temporary file without a name, which is on no path and ends with the process."""
 
     def __init__(self) -> None:
+        import tempfile
+
         self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close)
         self._places: dict[RepoPath, tuple[int, int]] = {}
 

@@ -20,7 +20,7 @@ from overlaysync import __version__
 from overlaysync.app.daemon import places
 from overlaysync.app.daemon.control import Server, ask
 from overlaysync.app.daemon.pair import Pair
-from overlaysync.config.daemon import PairConfiguration, daemon_file, load_daemon
+from overlaysync.config.daemon import PairConfiguration, load_daemon
 from overlaysync.errors import LockedError, UsageError
 from overlaysync.model.result import Outcome, Result
 
@@ -33,7 +33,7 @@ def run(file: Path | None) -> Result:
 
     Raises ConfigError, UsageError; LockedError where a daemon runs already.
     """
-    configuration = load_daemon(file or daemon_file())
+    configuration = load_daemon(file or places.daemon_file())
     try:
         lock = FileLock(places.lock_path()).acquire(timeout=0)
     except Timeout as error:
@@ -67,7 +67,7 @@ def run(file: Path | None) -> Result:
 
 def start(file: Path | None) -> Result:
     """Begins a daemon in the background, and waits until it answers. Raises what ``run`` raises first."""
-    pairs = load_daemon(file or daemon_file()).pair
+    pairs = load_daemon(file or places.daemon_file()).pair
     if (running := ask(places.socket_path(), "status")) is not None:
         raise LockedError(
             f"a daemon runs already (pid {running['pid']})", "see it: overlaysync daemon status"

@@ -1,13 +1,17 @@
-"""Where the daemon keeps its socket, its lock and its log: for their owner alone."""
+"""Where the daemon is configured, and keeps its socket, its lock and its log: for their owner alone."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from overlaysync.state.directories import state_directory
+from overlaysync.state.directories import state_directory, user_configuration
 
 LONGEST_SOCKET = 100
 """Bytes of a socket's path that every system takes (unix(7): 108, elsewhere 104)."""
+
+
+def daemon_file() -> Path:
+    return user_configuration() / "daemon.toml"
 
 
 def directory() -> Path:
