@@ -95,6 +95,19 @@ def test_a_refusal_is_told_once_and_is_over_by_itself(local: LocalScenario) -> N
         assert local.answer() == "generation 2: 1.0"
 
 
+def test_a_look_that_is_refused_keeps_nobody_out(local: LocalScenario) -> None:
+    """From the second one on a look is prepared ahead, with the lock taken before anything is judged."""
+    with watching(local) as watcher:
+        watcher.until("unchanged")
+        local.edit_generation()
+        watcher.until("applied")
+        local.project.write("csrc/kernel.c", "int kernel;\n")
+        assert watcher.until("refused")["result"]["exit_code"] == 3
+        assert local.refused()["exit_code"] == 3  # and not 9
+        assert local.ask("revert")["outcome"] == "applied"
+    assert local.answer() == "generation 1: 1.0"
+
+
 def test_a_changed_configuration_counts_at_once(local: LocalScenario) -> None:
     """A refusal names the line to write: writing it must be enough."""
     local.project.write("sample_pkg/extra.py", "EXTRA = 1\n")
