@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import resource
 import signal
 import time
 from collections.abc import Callable
@@ -11,11 +14,14 @@ from pathlib import Path
 import pytest
 
 from overlaysync.agent import frames
-from overlaysync.errors import LockedError, TargetError
+from overlaysync.errors import AgentLostError, LockedError, TargetError
 from overlaysync.model.seams import KnownFiles
 from overlaysync.model.target import Interpreter, Inventory, Setting
+from overlaysync.remote.bootstrap import bundle
+from overlaysync.remote.connecting import connect
 from overlaysync.remote.preparation import preparation
 from overlaysync.remote.session import AgentSession
+from overlaysync.targets.local import LocalTransport
 from tests.agent.conftest import Start
 from tests.agent.test_inspections import kept, settle
 from tests.agent.test_inspector import Place, make_place
@@ -138,6 +144,64 @@ def test_a_preparation_that_makes_no_sense_does_no_harm(place: Place) -> None:
     for request in ({"do": "prepare"}, nonsense):
         place.session.prepare(frames.encode(request))
     survey(place, setting(place))
+    assert open_root(place.session, place.site.root).root == str(place.site.root)
+
+
+OPENING = "self._ahead = (request, self._open(request, ahead=True))"
+TIDYING = "self._ahead.clear()"
+
+
+def with_bugs(**lines: str) -> bytes:
+    """The agent's modules, as source alone; each one that is named has a bug in place of a line of it."""
+    content = bundle()[8:]
+    head, _, rest = content.partition(b"\n")
+    sizes, sent = [], b""
+    for name, source, code in json.loads(head)[1]:
+        text, rest = rest[:source].decode(), rest[source + code :]
+        if (line := lines.get(name.rpartition(".")[2])) is not None:
+            assert text.count(line) == 1
+            text = text.replace(line, f"raise RuntimeError('a bug in {line}')")
+        sizes.append((name, len(text.encode()), 0))
+        sent += text.encode()
+    content = json.dumps(["no Python", sizes]).encode() + b"\n" + sent
+    return b"%08x" % len(content) + content
+
+
+def start_with(place: Place, agent: bytes) -> Place:
+    first = agent + preparation_for(place, place.site.root, place.python)
+    transport = LocalTransport(str(place.prefix), interpreter=str(place.python))
+    return Place(place.prefix, place.site, place.work, connect(transport, first))
+
+
+def test_a_bug_in_it_is_no_wrong_answer(place: Place) -> None:
+    expected = survey(place, setting(place))
+    agent = with_bugs(install_root=OPENING)
+    with start_with(place, agent).session as session:
+        there = Place(place.prefix, place.site, place.work, session)
+        assert survey(there, setting(place)) == expected
+        ahead = open_root(session, place.site.root)
+    assert open_root(place.session, place.site.root) == ahead
+
+
+def test_a_bug_in_what_tidies_up_after_it_is_told_at_once(place: Place) -> None:
+    with start_with(place, with_bugs(install_root=OPENING, inspections=TIDYING)).session as session:
+        began = time.monotonic()
+        with pytest.raises(AgentLostError, match=f"RuntimeError: a bug in {re.escape(TIDYING)}"):
+            session.processes(None, [])
+        assert time.monotonic() - began < 20
+    open_root(place.session, place.site.root)  # nobody holds the lock
+
+
+def test_no_room_for_it_is_no_wrong_answer(place: Place) -> None:
+    """No file can be opened meanwhile."""
+    pid = place.session.hello.pid
+    expected, before = survey(place, setting(place)), resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, before[1]))
+    place.session.prepare(preparation_for(place, place.site.root, place.python))
+    with pytest.raises(TargetError, match="Too many open files"):
+        survey(place, setting(place))
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+    assert survey(place, setting(place)) == expected
     assert open_root(place.session, place.site.root).root == str(place.site.root)
 
 
