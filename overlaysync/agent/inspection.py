@@ -92,6 +92,11 @@ class Inspection:
         self._answer.clear()
         self._send()
 
+    @property
+    def group(self) -> int | None:
+        """Its process group, in which nothing else of the target is; None where it is over."""
+        return None if self._process is None else self._process.pid
+
     def is_at_its_place(self) -> bool:
         """Whether a start would find the same program and directory now."""
         return self._place == _place(self.path, self.setting)

@@ -75,6 +75,11 @@ class Inspections:
             inspection.end()
         return answer, error
 
+    def groups(self) -> set[int]:
+        """Process groups, each of one interpreter and what its start-up hooks left running."""
+        there = (*self._asked, *self._kept.values(), *self._ahead.values())
+        return {inspection.group for inspection in there if inspection.group is not None}
+
     def close(self) -> None:
         """Nothing is left of any, asked or kept."""
         self.forget_ahead()

@@ -29,10 +29,11 @@ SYSTEM_SITE = re.compile(rb"^include-system-site-packages\s*=\s*true\s*$", re.IG
 SCRIPT_LINE = re.compile(rb"#!\s*(\S+)(?:\s+(\S+))?")
 
 
-def survey(request: Request) -> list[dict[str, Any]] | None:
+def survey(request: Request, groups: set[int]) -> list[dict[str, Any]] | None:
     """Rows for every process but this agent's own; None where they cannot all be listed.
 
-    Processes that are certainly no Python and have no file of ``root`` mapped are left out.
+    ``groups``: process groups of this agent: what start-up hooks of its interpreters leave running ends with
+    them. Processes that are certainly no Python and have no file of ``root`` mapped are left out.
     """
     ignored = {os.getpid(), *request.rows("ignore_pids")}
     own = _own_programs()
@@ -46,7 +47,7 @@ def survey(request: Request) -> list[dict[str, Any]] | None:
         return None  # of another PID namespace, or mounted so that it hides the processes of others
 
     def look(pid: int) -> dict[str, Any] | None:
-        return None if _is_ours(pid, own) else _describe(pid, root, boot)
+        return None if _is_ours(pid, own) else _describe(pid, root, boot, groups)
 
     rows = {pid: look(pid) for pid in pids if pid not in ignored}
     patience = time.monotonic() + STARTING
@@ -89,17 +90,17 @@ def _boot_time() -> float:
     return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-def _describe(pid: int, root: bytes | None, boot: float) -> dict[str, Any] | None:
+def _describe(pid: int, root: bytes | None, boot: float, groups: set[int]) -> dict[str, Any] | None:
     """The host's ``RunningProcess``, or None for what has ended, is of no interest or is our own."""
     place = b"/proc/%d/" % pid
     try:
         with open(place + b"stat", "rb") as stream:
-            name, state, parent, flags, started, stack = _stat_fields(stream.read())
+            name, state, parent, group, flags, started, stack = _stat_fields(stream.read())
     except PermissionError:
         return {"pid": pid, "uid": _uid(place), "name": "unknown", "started": 0.0}
     except OSError:
         return None
-    if state == b"Z" or flags & KERNEL_THREAD or parent == os.getpid():
+    if state == b"Z" or flags & KERNEL_THREAD or parent == os.getpid() or group in groups:
         return None
     try:
         executable = os.readlink(place + b"exe")
@@ -138,14 +139,14 @@ def _describe(pid: int, root: bytes | None, boot: float) -> dict[str, Any] | Non
     }
 
 
-def _stat_fields(stat: bytes) -> tuple[bytes, bytes, int, int, int, int]:
-    """(comm, state, ppid, flags, start time in ticks, address of the stack).
+def _stat_fields(stat: bytes) -> tuple[bytes, bytes, int, int, int, int, int]:
+    """(comm, state, ppid, pgrp, flags, start time in ticks, address of the stack).
 
     comm may hold anything, even spaces and brackets; the address is 0 where it may not be seen.
     """
     name = stat[stat.index(b"(") + 1 : stat.rindex(b")")]
     rest = stat[stat.rindex(b")") + 2 :].split()
-    return name, rest[0], int(rest[1]), int(rest[6]), int(rest[19]), int(rest[25])
+    return name, rest[0], int(rest[1]), int(rest[2]), int(rest[6]), int(rest[19]), int(rest[25])
 
 
 def _read(path: bytes) -> bytes | None:

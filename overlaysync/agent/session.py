@@ -78,7 +78,7 @@ class Session:
         return {"interpreters": interpreters.survey(request, self._host, self._inspections, self._root)}
 
     def processes(self, request: Request) -> Answer:
-        return {"processes": processes.survey(request)}
+        return {"processes": processes.survey(request, self._inspections.groups())}
 
     def read(self, request: Request) -> Answer:
         """A small regular file named by the configuration, as evidence."""

@@ -7,6 +7,7 @@ import os
 import re
 import resource
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +28,7 @@ from tests.agent.test_inspections import kept, settle
 from tests.agent.test_inspector import Place, make_place
 from tests.agent.test_interruption import applied, wait_until_gone
 from tests.agent.vocabulary import METADATA, NAME, Site, is_running
+from tests.parts.hooks import install_hook
 
 
 class Nothing:
@@ -145,6 +147,37 @@ def test_a_preparation_that_makes_no_sense_does_no_harm(place: Place) -> None:
         place.session.prepare(frames.encode(request))
     survey(place, setting(place))
     assert open_root(place.session, place.site.root).root == str(place.site.root)
+
+
+def running(session: AgentSession, name: str) -> list[int]:
+    found = session.processes(None, [])
+    assert found is not None
+    return [process.pid for process in found if name in (process.launched_as or "")]
+
+
+def test_what_a_start_up_hook_leaves_running_is_no_workload(
+    place: Place, prepared: Prepared, python: Path, tmp_path: Path
+) -> None:
+    """It ends with the interpreter that was begun; one of the same kind that was there before is one."""
+    other = tmp_path / "other" / "bin" / "python3"
+    other.parent.mkdir(parents=True)
+    other.symlink_to(python.resolve())
+    code = f"import subprocess; subprocess.Popen([{str(other)!r}, '-c', 'import time; time.sleep(600)'])"
+    install_hook(place.site.root, code)
+    there = prepared()
+    begun(there)
+    deadline = time.monotonic() + 20
+    while not (left := running(place.session, str(other))) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert left  # for another run it is no less a Python than any other
+    assert running(there.session, str(other)) == []
+    with subprocess.Popen([other, "-c", "import time; time.sleep(600)"]) as workload:
+        try:
+            assert running(there.session, str(other)) == [workload.pid]
+        finally:
+            workload.kill()
+    survey(there, setting(place))
+    assert not is_running(left[0])
 
 
 OPENING = "self._ahead = (request, self._open(request, ahead=True))"
