@@ -71,7 +71,7 @@ class Begun:
             if start == expected.start and expected.first.startswith(first) and process.wait(0.0) is None:
                 self.was_taken = True
                 return process
-            process.kill()
+            process.end()
         return ChildProcess(start.command(), first=first)
 
     def inspected(self, program: str, name: str, seconds: float) -> bytes:
@@ -81,7 +81,7 @@ class Begun:
         if question is None or self._expected is None:
             return b""
         if (program, name) != (self._expected.start.program, self._expected.name):
-            question.kill()
+            question.end()
             return b""
         return question.output(seconds)
 
@@ -92,4 +92,4 @@ class Begun:
             self._process = self._question = None
         for process in left:
             if process is not None:
-                process.kill()
+                process.end()

@@ -65,13 +65,20 @@ class ChildProcess:
         try:
             output, _ = self._child.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            self.kill()
+            self.end()
             return b""
         return bytes(output) if self._child.returncode == 0 else b""
 
     def kill(self) -> None:
+        """Any thread may call it; its pipes are left to who reads them."""
         self._child.kill()
         self._child.wait()
+
+    def end(self) -> None:
+        """Nothing is left of it, where nobody else reads its pipes."""
+        self.kill()
+        for stream in (self.stdin, self.stdout, self.stderr):
+            stream.close()
 
 
 def _fill(handle: int, content: bytes) -> bytes:
