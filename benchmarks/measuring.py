@@ -12,16 +12,23 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYT
 """With bytecode: without it every start compiles the whole tool again, which no installed one does."""
 
 
-def run(command: Sequence[str], *, source: Sequence[str] = (), fine: Sequence[int] = (0,)) -> float:
+def run(
+    command: Sequence[str],
+    *,
+    source: Sequence[str] = (),
+    fine: Sequence[int] = (0,),
+    more: Mapping[str, str] | None = None,
+) -> float:
     """Seconds that a command takes to its end. RuntimeError where its exit code is none of ``fine``.
 
-    ``source``: a command whose output it reads; it counts in the seconds, as part of a pipe.
+    ``source``: a command whose output it reads; it counts in the seconds, as part of a pipe. ``more``:
+    variables of its environment.
     """
     began = time.perf_counter()
     feeder = subprocess.Popen(source, env=ENVIRONMENT, stdout=subprocess.PIPE) if source else None
     process = subprocess.Popen(
         command,
-        env=ENVIRONMENT,
+        env={**ENVIRONMENT, **(more or {})},
         stdin=subprocess.DEVNULL if feeder is None else feeder.stdout,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from benchmarks.many import MANY, SIZE
-from benchmarks.measuring import ENVIRONMENT, run
+from benchmarks.measuring import run
 from benchmarks.rows import Contender, Row, compare_all
 from benchmarks.stage import Bench
 
@@ -43,13 +43,13 @@ def rsync(bench: Bench, place: str, _: list[str]) -> float:
 
 def unison(bench: Bench, place: str, _: list[str]) -> float:
     """It calls its ssh as ``HOST -e none unison -server``. One way only: the worktree is right."""
-    ENVIRONMENT["UNISON"] = str(bench.state / "unison")
     shell = bench.state / "docker-exec"
     if not shell.exists():
         shell.write_text('#!/bin/sh\nname=$1\nshift 3\nexec docker exec -i "$name" "$@"\n')
         shell.chmod(0o755)
     here, there = str(bench.package), f"ssh://{bench.container.name}/{place}"
-    return run(["unison", here, there, "-batch", "-times", "-sshcmd", str(shell), "-force", here])
+    command = ["unison", here, there, "-batch", "-times", "-sshcmd", str(shell), "-force", here]
+    return run(command, more={"UNISON": str(bench.state / "unison")})
 
 
 PEERS: dict[tuple[str, str], Copy] = {
