@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from overlaysync.app import calling
 from overlaysync.app.calling import Call
 from overlaysync.app.options import Options
 from overlaysync.errors import UsageError
-from overlaysync.model.seams import Transport
 from tests.agent.vocabulary import is_running
-from tests.remote.programs import ProgramTransport
 
 
-def call_of(code: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
-    """A call to a target whose agent is that program."""
-    transport: Transport = ProgramTransport(directory, code)
-    monkeypatch.setattr(calling, "open_target", lambda *_, **__: transport)
-    return Call(Options(worktree=directory, container="local:somewhere", distribution="sample"))
+def call_of(code: str, directory: Path) -> Call:
+    """A call to a target whose Python is that program."""
+    python = directory / "bin" / "python3"
+    python.parent.mkdir()
+    python.write_text(f"#!{sys.executable} -IS\nimport os, time\n{code}\n")
+    python.chmod(0o755)
+    return Call(Options(worktree=directory, container=f"local:{directory}", distribution="sample"))
 
 
 def is_there(marker: Path) -> bool:
@@ -31,11 +31,11 @@ def is_there(marker: Path) -> bool:
     return marker.exists()
 
 
-def test_one_that_is_given_up_before_the_greeting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_is_given_up_before_the_greeting(tmp_path: Path) -> None:
     marker = tmp_path / "pid"
-    code = f"open({str(marker)!r}, 'w').write(str(os.getpid()))\nimport time; time.sleep(600)"
+    code = f"open({str(marker)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)"
     began = time.monotonic()
-    with pytest.raises(UsageError), call_of(code, tmp_path, monkeypatch):
+    with pytest.raises(UsageError), call_of(code, tmp_path):
         assert is_there(marker)
         raise UsageError("the worktree is none")
     assert time.monotonic() - began < 30
@@ -48,9 +48,9 @@ def test_an_error_of_the_call_comes_where_it_is_waited_for(tmp_path: Path) -> No
         call.link()
 
 
-def test_the_thread_ends_with_the_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_thread_ends_with_the_call(tmp_path: Path) -> None:
     before = threading.active_count()
-    with call_of("import time; time.sleep(600)", tmp_path, monkeypatch):
+    with call_of("time.sleep(600)", tmp_path):
         pass
     deadline = time.monotonic() + 20
     while threading.active_count() > before and time.monotonic() < deadline:
