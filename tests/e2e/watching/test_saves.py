@@ -15,7 +15,7 @@ import pytest
 
 from overlaysync.watching.files import POLL_SECONDS
 from tests.e2e import relay
-from tests.e2e.scenario import LocalScenario
+from tests.e2e.scenario import LocalScenario, codes
 from tests.e2e.watcher import Watcher, watching
 
 ENGINE = "sample_pkg/engine.py"
@@ -106,6 +106,25 @@ def test_a_look_that_is_refused_keeps_nobody_out(local: LocalScenario) -> None:
         assert local.refused()["exit_code"] == 3  # and not 9
         assert local.ask("revert")["outcome"] == "applied"
     assert local.answer() == "generation 1: 1.0"
+
+
+def test_another_content_is_judged_anew(local: LocalScenario) -> None:
+    """What was judged at an earlier look is recalled by content, not by name, size and time."""
+    engine = local.project.path / ENGINE
+    local.edit_generation()
+    good, times = engine.read_text(), engine.stat()
+    broken = good.replace("GENERATION = 2", "GENERATION = (")
+    with watching(local) as watcher:
+        watcher.until("applied")
+        for _ in range(2):
+            engine.write_text(broken)
+            os.utime(engine, ns=(times.st_atime_ns, times.st_mtime_ns))
+            assert engine.stat().st_size == times.st_size
+            assert codes(watcher.until("refused")["result"]) == ["syntax-error"]
+            engine.write_text(good)
+            os.utime(engine, ns=(times.st_atime_ns, times.st_mtime_ns))
+            watcher.until("unchanged")
+    assert local.answer() == "generation 2: 1.0"
 
 
 def test_a_changed_configuration_counts_at_once(local: LocalScenario) -> None:
