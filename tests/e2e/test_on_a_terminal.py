@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import pty
 import subprocess
@@ -16,6 +18,7 @@ from tests.e2e.scenario import LocalScenario, check_manners
 from tests.parts.hooks import install_hook, remove_hook
 
 GREEN, RED = "\x1b[32m", "\x1b[31m"
+SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ of Linux, which Python names since 3.10
 PUSHED = "✓ applied: 1 file"
 
 
@@ -137,6 +140,22 @@ def test_a_reader_that_leaves_early(local: LocalScenario) -> None:
     said = process.stderr.read()
     process.stderr.close()
     assert (process.wait(timeout=60), said) == (0, b"")
+
+
+def test_a_reader_that_takes_his_time_keeps_nobody_out(local: LocalScenario) -> None:
+    """The answer is longer than the pipe is; the target's lock is let go of before it is given out."""
+    for number in range(100):
+        local.project.write(f"sample_pkg/data/{number}.json", "{}\n")
+    local.edit_generation()
+    line = ["-C", str(local.project.path), "status", "--json", "--container", local.target, *local.options]
+    command = [sys.executable, "-m", "overlaysync", *line]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        fcntl.fcntl(process.stdout, SET_PIPE_SIZE, 4096)
+        first = process.stdout.read(1)
+        local.applied()
+        assert process.poll() is None
+        assert len(json.loads(first + process.stdout.read())["operations"]) == 101
 
 
 def test_help_reaches_everybody(local: LocalScenario) -> None:
