@@ -17,7 +17,8 @@ from overlaysync.worktree.git import Git, encode
 from overlaysync.worktree.listing import records
 from overlaysync.worktree.programs import without_programs
 
-INDEX = "overlaysync-index"
+INDEX, CARRYING = "overlaysync-index", "overlaysync-carrying"
+"""In git's own directory of the worktree; the latter while its files are written."""
 GITLINK = "160000"
 NAMED = 5
 
@@ -67,7 +68,7 @@ class LinkedWorktree:
 
         Raises:
             UsageError: the place is not ours, or cannot be written.
-            BaselineError: somebody worked in it; nothing is overwritten.
+            BaselineError: somebody worked in it, or an earlier run was interrupted; nothing is overwritten.
         """
         try:
             self._carry(tree, ported)
@@ -81,7 +82,7 @@ class LinkedWorktree:
         # knows what was written here, where the worktree's own index knows the image commit's files
         carried = self._git.with_variables({"GIT_INDEX_FILE": str(private / INDEX)})
         recorded = port_record.load(private)
-        self._refuse_edits(carried)
+        self._refuse_edits(carried, interrupted=(private / CARRYING).exists())
         self._refuse_commits({ported.image_commit, *([recorded.image_commit] if recorded else [])})
         answer = carried.run("write-tree", expected=(0, 128))
         if answer.status:
@@ -91,11 +92,13 @@ class LinkedWorktree:
             )
         last = answer.text.strip()
         if last != tree or recorded != ported:
+            (private / CARRYING).touch()
             carried.run("read-tree", "-m", "-u", last, tree)
             self._git.run("update-ref", "--no-deref", "HEAD", ported.image_commit)
             self._git.run("read-tree", "--reset", ported.image_commit)
             self._mention(ported.image_commit, tree)
             port_record.save(private, ported)
+        (private / CARRYING).unlink(missing_ok=True)
 
     def _open(self, ported: Ported) -> Path:
         """git's own directory of the worktree; a new one at the image commit where there is none."""
@@ -139,12 +142,17 @@ class LinkedWorktree:
             raise UsageError("it belongs to another repository")
         return Path(directory)
 
-    def _refuse_edits(self, carried: Git) -> None:
+    def _refuse_edits(self, carried: Git, *, interrupted: bool) -> None:
         carried.run("update-index", "-q", "--refresh", expected=(0, 1))
         found = records(carried.run("diff-files", "--name-only", "-z").output)
         found += records(carried.run("ls-files", "--others", "--exclude-standard", "-z").output)
         if found:
             names = ", ".join(map(repr, found[:NAMED])) + (", …" if len(found) > NAMED else "")
+            if interrupted:
+                raise BaselineError(
+                    f"an earlier port was interrupted while it wrote to {str(self.place)!r}: {names}",
+                    f"where none of this is an edit of yours, remove it, and port again: {self._removal}",
+                )
             raise BaselineError(
                 f"files were changed in {str(self.place)!r}, which carries another worktree's state: {names}",
                 f"move the edits to the development worktree, then remove this one: {self._removal}",

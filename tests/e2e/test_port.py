@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,39 @@ def test_edits_in_the_linked_worktree_are_never_overwritten(moved: LocalScenario
     assert "return 0" in (there.path / "sample_pkg/layers/norm.py").read_text()
     moved.project.git("worktree", "remove", "--force", str(there.path))
     assert port(moved)["outcome"] == "applied"
+
+
+INTERRUPTED = """#!/bin/sh
+case "$*" in
+*"read-tree -m -u"*)
+    echo "half of" > {engine}
+    kill -INT $PPID
+    exec sleep 1
+esac
+exec {git} "$@"
+"""
+"""A git that Ctrl-C meets while it writes the linked worktree."""
+
+
+def test_what_an_interrupt_left_is_not_taken_for_an_edit(moved: LocalScenario, tmp_path: Path) -> None:
+    there = linked(port(moved))
+    moved.edit_generation(3)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    script = INTERRUPTED.format(engine=there.path / ENGINE, git=shutil.which("git"))
+    (programs / "git").write_text(script)
+    (programs / "git").chmod(0o755)
+    line = ["-C", str(moved.project.path), "port", *moved.options]
+    run = moved.cli(*line, environment={"PATH": f"{programs}:{os.environ['PATH']}"})
+    assert run.exit_code == 130
+    [problem] = port(moved)["problems"]
+    assert "an earlier port was interrupted" in problem["message"]
+    assert ENGINE in problem["message"]
+    assert f"git worktree remove --force {there.path}" in problem["next_step"]
+    moved.project.git("worktree", "remove", "--force", str(there.path))
+    assert port(moved)["outcome"] == "applied"
+    there.write(ENGINE, "mine\n")
+    assert "files were changed" in port(moved)["problems"][0]["message"]
 
 
 def test_one_run_at_a_time(moved: LocalScenario) -> None:
