@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct, structs
 
@@ -82,6 +83,7 @@ def _judge(
     problems: list[Problem] = []
     notes: list[str] = []
     seen: set[str] = set()
+    read_tree = functools.cache(worktree.tree)
     for manifest in manifests:
         stage(f"asking {manifest.target.name}")
         answer = ask(manifest)
@@ -93,13 +95,16 @@ def _judge(
         notes += [answer.note] if answer.note is not None else []
         stage("comparing commits")
         for ref in refs:
-            found, told = _compare(worktree, manifest, ref)
+            found, told = _compare(worktree, read_tree, manifest, ref)
             problems += found
             notes += told
     return list(dict.fromkeys(problems)), list(dict.fromkeys(notes))
 
 
-def _compare(worktree: Worktree, manifest: Manifest, ref: PushedRef) -> tuple[list[Problem], list[str]]:
+def _compare(
+    worktree: Worktree, read_tree: Callable[[ObjectId], prepush.Tree], manifest: Manifest, ref: PushedRef
+) -> tuple[list[Problem], list[str]]:
+    """``read_tree``: of a commit; it remembers."""
     image = manifest.baseline.image_commit
     git = Git(worktree.repository.root)
     commit = peel(git, ref.commit or "")
@@ -114,7 +119,7 @@ def _compare(worktree: Worktree, manifest: Manifest, ref: PushedRef) -> tuple[li
             f"{ref.local} does not go onto the image commit {image}, so it cannot have run there as it is"
         )
         return [Problem("port-conflict", message, prepush.RUN_IT)], []
-    before, pushed = worktree.tree(image), worktree.objects_below(tree)
+    before, pushed = read_tree(image), worktree.objects_below(tree)
     rebuilds = prepush.rebuilds(before, pushed)
     named = ", ".join([*rebuilds[:NAMED], *(["…"] if len(rebuilds) > NAMED else [])])
     notes = [f"needs an image rebuild: {named}"] if rebuilds else []
