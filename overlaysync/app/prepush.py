@@ -17,7 +17,7 @@ from overlaysync.app.timing import Stages
 from overlaysync.config.loading import load
 from overlaysync.core import prepush
 from overlaysync.core.prepush import PushedRef
-from overlaysync.errors import OverlaysyncError
+from overlaysync.errors import AgentBugError, OverlaysyncError
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.problem import Problem
 from overlaysync.model.result import Result
@@ -52,7 +52,7 @@ def pre_push(options: Options, refs: Sequence[PushedRef], stage: Stage) -> Resul
     """Compares each pushed commit with every overlay that is recorded of this repository.
 
     The newest overlay of a distribution always counts; those of other targets do as long as they are there.
-    Raises UsageError, ConfigError, BaselineError.
+    Raises UsageError, ConfigError, BaselineError; one that shall only warn tells what kept it from that.
     """
     stages = Stages(stage)
     mode = load(find_root(options.worktree), options.config).pre_push
@@ -60,15 +60,27 @@ def pre_push(options: Options, refs: Sequence[PushedRef], stage: Stage) -> Resul
     if mode == "off" or not commits:
         why = "switched off" if mode == "off" else "nothing but deletions" if refs else "nothing is pushed"
         return _result((), [why], mode, stages)
+    try:
+        problems, notes = _look(options, commits, stages)
+    except OverlaysyncError as error:
+        if mode != "warn" or isinstance(error, AgentBugError):
+            raise
+        message = f"what is pushed was not compared with what ran: {error.message}"
+        problems, notes = [Problem(error.code, message, error.next_step or prepush.RUN_IT)], []
+    return _result(problems, notes, mode, stages)
+
+
+def _look(options: Options, commits: Sequence[PushedRef], stages: Stages) -> tuple[list[Problem], list[str]]:
+    """What stands in the way, and notes."""
     with open_worktree(options.worktree, options.cache_place(), unfinished=True) as worktree:
         roots = worktrees(worktree.repository.root)
         # what ran from a ported worktree ran, also where that was removed since
         records = store(options).list({*roots, *(str(usual_place(root)) for root in roots)})
         manifests = prepush.newest(records.manifests)
         if not manifests and not records.damaged:
-            return _result((), [prepush.none_there(records.manifests)], mode, stages)
+            return [], [prepush.none_there(records.manifests)]
         problems, notes = _judge(worktree, manifests, commits, stages)
-    return _result([*map(_unread, records.damaged), *problems], notes, mode, stages)
+    return [*map(_unread, records.damaged), *problems], notes
 
 
 def _unread(record: DamagedFile) -> Problem:
@@ -195,7 +207,7 @@ def _result(problems: Sequence[Problem], notes: Sequence[str], mode: str, stages
     stops = bool(problems) and mode == "stop"
     sentences = {
         (True, True): "not pushed: this is not what ran",
-        (True, False): "this is not what ran; pushed all the same, as configured",
+        (True, False): "not shown to be what ran; pushed all the same, as configured",
         (False, False): "nothing stands in the way of the push",
     }
     return Result(

@@ -182,6 +182,17 @@ def test_warn_and_off(hooked: LocalScenario) -> None:
     assert (pushed.went, "pre-push" in pushed.said) == (False, True)
 
 
+def test_what_cannot_be_compared(hooked: LocalScenario) -> None:
+    """Here: HEAD has no commit. A warning lets the push go; a mode that is none is no warning."""
+    ran_and_committed(hooked)
+    hooked.project.git("switch", "--quiet", "--orphan", "empty")
+    for mode, goes in (("stop", False), ("warn", True), ("wrn", False), ("off", True)):
+        hooked.project.write("overlaysync.toml", f'pre-push = "{mode}"\n')
+        pushed = Pushed(hooked.project, "origin", f"feature:{mode}")
+        assert (pushed.went, "no commit" in pushed.said) == (goes, mode in ("stop", "warn")), pushed.said
+        assert ("was not compared with what ran" in pushed.said) == (mode == "warn")
+
+
 def test_a_target_that_has_it_no_more(hooked: LocalScenario) -> None:
     ran_and_committed(hooked)
     place = hooked.environment.site_packages / ENGINE
