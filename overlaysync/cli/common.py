@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -116,11 +115,6 @@ def print_json(result: Result) -> None:
     import msgspec
 
     print(json_text(msgspec.to_builtins(result)))
-
-
-def collect_often() -> None:
-    """At Python's own pace: what runs for weeks must not keep what goes (see ``__main__``)."""
-    gc.set_threshold(700, 10, 10)
 
 
 def give_out_of_target(options: Options, use: Callable[[Call, Stage], Result], *, as_json: bool) -> int:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from overlaysync.cli import common
+from overlaysync.cli.collecting import collect_often
 from overlaysync.cli.terminal import Terminal, clean
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -36,7 +37,7 @@ def run_command(file: Path | None) -> int:
     from overlaysync.app.daemon.daemon import run
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    common.collect_often()
+    collect_often()
     return common.give_out(lambda _stage: run(file), as_json=False)
 
 

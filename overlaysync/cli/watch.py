@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from overlaysync.cli import common
+from overlaysync.cli.collecting import collect_often
 from overlaysync.cli.terminal import Terminal, json_text
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def command(
     from overlaysync.app.watch import Pace, watch
     from overlaysync.cli.watch_view import Log, Screen
 
-    common.collect_often()
+    collect_often()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # an end in good order, as by Ctrl-C
     options = common.options_of(directory, given)
     source = Source() if ported else None

@@ -41,3 +41,20 @@ def test_later_it_is_told() -> None:
 def test_who_started_it_may_have_it_ignored() -> None:
     done = interrupted_at("click", "signal.signal(signal.SIGINT, signal.SIG_IGN)")
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+PACES = """
+import gc
+paces = [gc.get_threshold()]
+from overlaysync.cli.collecting import collect_often, collect_seldom
+for change in (collect_seldom, collect_often):
+    change()
+    paces.append(gc.get_threshold())
+assert paces[0] == paces[2] != paces[1], paces
+"""
+
+
+def test_what_runs_for_weeks_collects_at_pythons_own_pace() -> None:
+    """Which is another one in other versions of Python."""
+    for before in ("", "import gc; gc.set_threshold(123, 4, 5)"):
+        subprocess.run([sys.executable, "-c", before + PACES], check=True, timeout=60)
