@@ -90,4 +90,4 @@ class Inspections:
 
 
 def _key(path: bytes, setting: Setting) -> tuple[object, ...]:
-    return (path, *setting.facts())
+    return (path, *setting.facts)

@@ -11,7 +11,10 @@ from overlaysync.agent.request import Request
 
 
 class Setting:
-    """How a workload would be started: environment, directory and user (see the host's ``model.target``)."""
+    """How a workload would be started: environment, directory and user (see the host's ``model.target``).
+
+    ``facts``: all of it, to be compared.
+    """
 
     def __init__(self, request: Request) -> None:
         self.directory = request.optional_path("working_directory") or b"/"
@@ -20,11 +23,8 @@ class Setting:
         self.environment.pop(b"HOME", None)  # that of the user who writes, maybe not the workload's
         self.environment.update(request.variables("environment"))
         self.environment.setdefault(b"HOME", os.fsencode(home))
-
-    def facts(self) -> tuple[object, ...]:
-        """All of it, to be compared."""
         environment = tuple(sorted(self.environment.items()))
-        return self.directory, self.uid, self.gid, tuple(self.groups), environment
+        self.facts = (self.directory, self.uid, self.gid, tuple(self.groups), environment)
 
     def become(self) -> None:
         """Runs in the child before the interpreter: takes the workload's user, where that is another one."""
