@@ -7,11 +7,16 @@ from overlaysync.model.worktree import Repository
 
 
 def other_origin(manifest: Manifest, repository: Repository) -> str | None:
-    """The worktree that an overlay was pushed from, and its branch; None where it is this very one."""
+    """The worktree that an overlay was pushed from, and its branch; None where it is this very one.
+
+    On another machine, another one may have the same path.
+    """
     theirs = manifest.repository
-    if _root(theirs) == _root(repository):
+    elsewhere = theirs.machine is not None and theirs.machine != repository.machine
+    if _root(theirs) == _root(repository) and not elsewhere:
         return None
-    return f"{_root(theirs)} ({theirs.branch})" if theirs.branch else _root(theirs)
+    place = f"{theirs.machine}:{_root(theirs)}" if elsewhere else _root(theirs)
+    return f"{place} ({theirs.branch})" if theirs.branch else place
 
 
 def _root(repository: Repository) -> str:

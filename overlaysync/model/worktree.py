@@ -98,7 +98,8 @@ class Ported(Struct, frozen=True):
 class Repository(Struct, frozen=True):
     """Where the worktree comes from. ``remote`` has no credentials in it.
 
-    ``ported``: whose state it carries, where it is a worktree that ``port`` made.
+    ``ported``: whose state it carries, where it is a worktree that ``port`` made. ``machine``: the name
+    of the one that ``root`` is on; None where the record is older than this field.
     """
 
     root: str
@@ -108,6 +109,7 @@ class Repository(Struct, frozen=True):
     object_format: str  # "sha1" or "sha256"
     shallow: bool
     ported: Ported | None = None
+    machine: str | None = None
 
 
 class Snapshot(Struct, frozen=True):

@@ -179,6 +179,7 @@ def describe(located: Located) -> Repository:
         object_format=located.object_format,
         shallow=located.shallow,
         ported=port_record.load(located.git_directory),
+        machine=os.uname().nodename,
     )
 
 

@@ -220,6 +220,28 @@ def test_another_worktrees_push_is_not_taken_back(local: LocalScenario) -> None:
         assert local.answer() == "generation 4: 1.0"
 
 
+def test_nor_is_that_of_another_machine(local: LocalScenario) -> None:
+    """Whose worktree has the same path."""
+    rename = 'hostname elsewhere && exec "$@"'
+    elsewhere = ["unshare", "--user", "--map-root-user", "--uts", "sh", "-c", rename, "sh"]
+    if subprocess.run([*elsewhere, "true"], check=False, capture_output=True).returncode != 0:
+        pytest.skip("no user namespace is to be had here")
+    local.edit_generation(2)
+    with watching(local, before=elsewhere) as watcher:
+        watcher.until("applied")
+        lock = local.project.path / ".git/index.lock"
+        lock.touch()  # it does not look at what happens meanwhile
+        local.edit_generation(3)
+        local.applied()
+        local.edit_generation(2)
+        lock.unlink()
+        watcher.until("paused", saying=f"pushed from {os.uname().nodename}:{local.project.path}")
+        assert local.answer() == "generation 3: 1.0"
+        local.edit_generation(4)
+        watcher.until("applied")
+    assert local.answer() == "generation 4: 1.0"
+
+
 def test_without_events_it_looks_regularly_and_says_so(local: LocalScenario) -> None:
     """A user namespace of its own lets the limit of watches be reached for this process alone."""
     limit = 'echo 3 > /proc/sys/user/max_inotify_watches && exec "$@"'
