@@ -48,8 +48,6 @@ def candidates(root: Path) -> list[Candidate]:
 
 def service(named: str) -> str:
     """The container of ``SERVICE`` or ``PROJECT/SERVICE``. Raises TargetError where it is not one."""
-    import difflib
-
     project, slash, name = named.rpartition("/")
     running = _running()
     found = [
@@ -60,8 +58,7 @@ def service(named: str) -> str:
     if len(found) == 1:
         return found[0][0]
     if not found:
-        others = {labels[SERVICE] for _, labels in running if SERVICE in labels}
-        meant = difflib.get_close_matches(name, others)
+        meant = _close(name, {labels[SERVICE] for _, labels in running if SERVICE in labels})
         instead = f"write compose:{' or compose:'.join(meant)} if that is what is meant, or " if meant else ""
         raise TargetError(
             f"no container of the Compose service {named!r} is running",
@@ -78,14 +75,18 @@ def service(named: str) -> str:
 
 def similar(name: str) -> list[str]:
     """Names of containers, running or not, that are close to one that is not there; the closest first."""
-    import difflib
-
     try:
         # with those of its links, which are paths
         names = _engine("ps", "--all", "--format", "{{.Names}}").replace(",", "\n").splitlines()
     except TargetError:
         return []
-    return difflib.get_close_matches(name, {other for other in names if other != name})
+    return _close(name, {other for other in names if other != name})
+
+
+def _close(name: str, others: set[str]) -> list[str]:
+    import difflib
+
+    return difflib.get_close_matches(name, others)
 
 
 def _running() -> Sequence[tuple[str, Mapping[str, str]]]:
