@@ -9,11 +9,17 @@ import sys
 from overlaysync.cli.collecting import collect_seldom
 
 
+SWITCH_SECONDS = 0.0005
+"""After which a thread may go on that an answer has arrived for: another one that loads modules waits for nobody,
+and at Python's usual 5 ms each of some twenty answers of git was late by as much."""
+
+
 def main() -> None:
     """Runs a command. Ctrl-C just ends the process as long as nothing of it is loaded."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else whoever started it ignores it
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     collect_seldom()
+    sys.setswitchinterval(SWITCH_SECONDS)
     from overlaysync.app.early import begin
 
     early = begin(sys.argv[1:])

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -28,6 +29,9 @@ from overlaysync.remote.connecting import connect
 from overlaysync.remote.session import AgentSession
 from overlaysync.targets.discovery import candidates
 from overlaysync.targets.specification import open_target
+
+if TYPE_CHECKING:
+    from overlaysync.app.looking import Looking
 
 MAXIMUM_INDEX = 4 << 20
 """Bytes of an image index: what registries take (OCI distribution specification)."""
@@ -66,12 +70,21 @@ class Call:
         self._opened = ExitStack()
         self._turn = threading.Lock()
         self._given_up = False
+        self._looking: Looking | None = None
         self._waiting_for: Process | None = None
         self._link = Ahead(self._begin)
 
     def link(self) -> Link:
         """Waits for it. Raises as ``link`` does."""
         return self._link.result()
+
+    def looking(self) -> Looking:
+        """The look at the options' worktree, which begins when this is called first."""
+        if self._looking is None:
+            from overlaysync.app.looking import Looking  # the target is on its way before git is asked
+
+            self._looking = Looking(self.options)
+        return self._looking
 
     def _begin(self) -> Link:
         with ExitStack() as opened:
@@ -98,6 +111,8 @@ class Call:
             if self._waiting_for is not None:
                 self._waiting_for.kill()
         self._early.begun.end()
+        if self._looking is not None:
+            self._looking.close()
         self._opened.close()
 
 

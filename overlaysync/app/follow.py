@@ -9,10 +9,11 @@ from pathlib import Path
 
 from overlaysync.app.calling import Link, find_root, link
 from overlaysync.app.contact import Contact, find, without_preparation
+from overlaysync.app.looking import Looking
 from overlaysync.app.options import Options, silent
 from overlaysync.app.port import Source, push_carried
 from overlaysync.app.push import push_over
-from overlaysync.app.reading import find_workload, reading_ahead
+from overlaysync.app.reading import find_workload
 from overlaysync.app.records import digest_of_diff
 from overlaysync.app.survey import Situation
 from overlaysync.app.telling import HELD_SECONDS, Outcome, Teller, after
@@ -125,12 +126,12 @@ class Follower:
     def _push_once(self) -> Result:
         options, stages = self._options, Stages(silent)
         if self._source is None:
-            with reading_ahead(options, capture=True) as worktree:
+            with Looking(options, capture=True) as worktree:
                 return self._push_from(find(self.connect()), worktree, options, stages)
         contact = find(without_preparation(self.connect()))
 
         def push_there(there: Options) -> Result:
-            with reading_ahead(there, capture=True) as worktree:
+            with Looking(there, capture=True) as worktree:
                 return self._push_from(contact, worktree, there, stages)
 
         return push_carried(contact, options, self._source, stages, push_there)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 from overlaysync.app.calling import Call
 from overlaysync.app.contact import Contact, contact
+from overlaysync.app.looking import Looking
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.port import Source, push_carried
 from overlaysync.app.read_back import read_back
-from overlaysync.app.reading import reading_ahead
 from overlaysync.app.records import Cause, Task, digest_of_diff
 from overlaysync.app.report import applied, result_of
 from overlaysync.app.store import last_record
@@ -38,12 +38,12 @@ def push(call: Call, stage: Stage, *, dry_run: bool = False, source: Source | No
     """
     stages = Stages(stage)
     if source is None:
-        with reading_ahead(call.options) as worktree:
+        with call.looking() as worktree:
             return push_over(contact(call, stages), worktree, call.options, stages, dry_run=dry_run)
     target = contact(call, stages, ahead=False)
 
     def push_there(there: Options) -> Result:
-        with reading_ahead(there) as worktree:
+        with Looking(there) as worktree:
             return push_over(target, worktree, there, stages, dry_run=dry_run)
 
     return push_carried(target, call.options, source, stages, push_there)

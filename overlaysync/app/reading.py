@@ -23,7 +23,7 @@ from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Placement
 from overlaysync.model.target import InstalledFile, InstalledPath, Inventory
 from overlaysync.model.worktree import ObjectId, RepoPath, Snapshot, TreeEntry
-from overlaysync.worktree.worktree import Worktree, open_worktree
+from overlaysync.worktree.worktree import Worktree
 
 
 class Reading(Struct, frozen=True):
@@ -44,13 +44,6 @@ class Reading(Struct, frozen=True):
     known: frozenset[ObjectId]
     image_tree: Mapping[RepoPath, TreeEntry] | None
     build_files: dict[str, bytes]  # HEAD's, by name
-
-
-def reading_ahead(options: Options, *, capture: bool = False) -> Worktree:
-    """The worktree, which is looked at while the target is contacted. Raises UsageError, BaselineError."""
-    worktree = open_worktree(options.worktree, options.cache_place(), capture=capture)
-    worktree.begin_snapshot()
-    return worktree
 
 
 def read(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -> Reading:

@@ -8,7 +8,6 @@ from overlaysync.app.calling import Call
 from overlaysync.app.contact import Contact, contact
 from overlaysync.app.options import Stage
 from overlaysync.app.read_back import read_back
-from overlaysync.app.reading import reading_ahead
 from overlaysync.app.report import result_of
 from overlaysync.app.survey import Situation, survey
 from overlaysync.app.timing import Stages
@@ -25,7 +24,7 @@ def status(call: Call, stage: Stage, *, check: bool = False) -> Result:
     The exit code is 1 with findings: a baseline or drift problem; with ``check`` anything pending too.
     """
     stages = Stages(stage)
-    with reading_ahead(call.options) as worktree:
+    with call.looking() as worktree:
         target = contact(call, stages)
         situation = _read_back(target, survey(target, worktree, call.options, stages), stages)
         pending = bool(situation.plan.operations or situation.problems)

@@ -30,6 +30,8 @@ def command(directory: str, /, ported: bool, dry_run: bool, as_json: bool, **giv
     """
 
     def use(call: Call, stage: Stage) -> Result:
+        if not ported:
+            call.looking()
         from overlaysync.app.port import Source
         from overlaysync.app.push import push
 

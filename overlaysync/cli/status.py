@@ -29,6 +29,7 @@ def command(directory: str, /, check: bool, as_json: bool, **given: Any) -> int:
     """
 
     def use(call: Call, stage: Stage) -> Result:
+        call.looking()
         from overlaysync.app.status import status
 
         return status(call, stage, check=check)
