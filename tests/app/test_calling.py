@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -13,6 +14,7 @@ from overlaysync.app.calling import Call
 from overlaysync.app.options import Options
 from overlaysync.errors import UsageError
 from tests.agent.vocabulary import is_running
+from tests.parts.repositories import Repository
 
 
 def call_of(code: str, directory: Path) -> Call:
@@ -56,3 +58,25 @@ def test_the_thread_ends_with_the_call(tmp_path: Path) -> None:
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert threading.active_count() == before
+
+
+def test_a_look_that_nobody_takes_is_ended_with_the_call(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "repository")
+    repository.write("a.py", "A = 1\n")
+    repository.commit()
+    repository.write("a.py", "A = 2\n")  # git is asked for HEAD's, by a process that stays
+    before = threading.active_count()
+    with Call(Options(worktree=repository.path, container="nonsense:x", distribution="sample")) as call:
+        looking = call.looking()
+        assert call.looking() is looking
+    assert threading.active_count() == before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_what_is_no_worktree_is_told_to_who_takes_the_look(tmp_path: Path) -> None:
+    with Call(Options(worktree=tmp_path, container="nonsense:x", distribution="sample")) as call:
+        looking = call.looking()
+        with pytest.raises(UsageError, match="repository"), looking:
+            pass
+        looking.close()
