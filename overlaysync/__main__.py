@@ -8,10 +8,9 @@ import sys
 
 from overlaysync.cli.collecting import collect_seldom
 
-
 SWITCH_SECONDS = 0.0005
-"""After which a thread may go on that an answer has arrived for: another one that loads modules waits for nobody,
-and at Python's usual 5 ms each of some twenty answers of git was late by as much."""
+"""After which a thread may go on that got its answer: at Python's usual 5 ms, each of some twenty answers of git
+came as much too late, while another thread loads modules."""
 
 
 def main() -> None:

@@ -30,8 +30,8 @@ def beside(tree: Tree, path: bytes) -> list[bytes]:
 def _of_stem(tree: Tree, directory: bytes, stem: bytes) -> list[bytes]:
     return [
         join(directory, other)
-        for other in tree.names(directory)
-        if other.startswith(stem + b".") and other.endswith((b".pyc", b".pyo"))
+        for other in tree.names(directory, stem + b".")
+        if other.endswith((b".pyc", b".pyo"))
     ]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import errno
+import functools
 import hashlib
 import os
 import stat
@@ -88,12 +89,14 @@ class Tree:
             os.close(handle)
         self._open.clear()
 
-    def names(self, path: bytes) -> list[bytes]:
-        """The names in a directory, sorted; none when it is not there."""
+    def names(self, path: bytes, start: bytes = b"") -> list[bytes]:
+        """The names in a directory that begin so, sorted; none when it is not there."""
+        beginning = os.fsdecode(start)
         try:
-            return sorted(map(os.fsencode, os.listdir(self.directory(path))))
+            found = os.listdir(self.directory(path))
         except (FileNotFoundError, LinkInTheWay):
             return []
+        return sorted(os.fsencode(name) for name in found if name.startswith(beginning))
 
     def holds(self, path: bytes) -> bool:
         """Whether anything stands at a path, through no link; far less than listing a large directory."""
@@ -288,8 +291,9 @@ def _above(path: bytes, levels: int) -> bytes:
     return b"/".join(parts[: len(parts) - levels]) if levels < len(parts) else b""
 
 
+@functools.lru_cache(maxsize=256)
 def split(path: bytes) -> tuple[bytes, bytes]:
-    """(directory, name) of a relative path, after checking each component.
+    """(directory, name) of a relative path, after checking each component. One path is asked for many times.
 
     Raises Failure("usage") for what is no path below the install root, OSError for one that is too deep.
     """

@@ -70,9 +70,10 @@ class ManifestStore:
         return file
 
     def holds(self, manifest: Manifest) -> bool:
-        """Whether it is there, and can be read."""
+        """Whether it is there, and can be read; with this very text it can."""
         try:
-            return _read(self._place(manifest)).id == manifest.id
+            text = _text(self._place(manifest))
+            return text == manifest_text.encode(manifest) or manifest_text.decode(text).id == manifest.id
         except ManifestDamagedError:
             return False
 
@@ -166,16 +167,20 @@ def repository_key(root: str) -> str:
 
 def _read(file: Path) -> Manifest:
     """One file's manifest. Raises ManifestDamagedError."""
+    return manifest_text.decode(_text(file))
+
+
+def _text(file: Path) -> str:
+    """What may be a manifest. Raises ManifestDamagedError."""
     try:
         if not stat.S_ISREG(file.stat().st_mode):
             raise ManifestDamagedError("it is no regular file")
         with file.open("rb") as stream:
-            text = stream.read(MAXIMUM_SIZE + 1).decode("ascii")
+            return stream.read(MAXIMUM_SIZE + 1).decode("ascii")
     except OSError as error:
         raise ManifestDamagedError(error.strerror or str(error)) from error
     except UnicodeDecodeError as error:
         raise ManifestDamagedError("it is not ASCII") from error
-    return manifest_text.decode(text)
 
 
 def _write(file: Path, content: bytes) -> None:
