@@ -9,8 +9,8 @@ import sys
 from overlaysync.cli.collecting import collect_seldom
 
 SWITCH_SECONDS = 0.0005
-"""After which a thread may go on that got its answer: at Python's usual 5 ms, each of some twenty answers of git
-came as much too late, while another thread loads modules."""
+"""After which a thread may go on that got its answer. At Python's usual 5 ms, each of some twenty answers of
+git comes as much too late while another thread loads modules."""
 
 
 def main() -> None:

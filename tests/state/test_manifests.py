@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import stat
 from pathlib import Path
@@ -42,6 +43,18 @@ def test_a_file_of_its_own_for_its_owner_alone(store: ManifestStore) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     assert {each.suffix for each in file.parent.iterdir()} == {".json"}
+
+
+def test_whether_one_is_held(store: ManifestStore) -> None:
+    file = store.save(FIRST)
+    assert store.holds(FIRST)
+    file.write_text(json.dumps(json.loads(file.read_text()), indent=4))
+    assert store.holds(FIRST)  # as an older version may have written it
+    for text in (file.read_text()[:-2], encode(SECOND), ""):
+        file.write_text(text)
+        assert not store.holds(FIRST)
+    file.unlink()
+    assert not store.holds(FIRST)
 
 
 def test_listed_newest_first(store: ManifestStore) -> None:
