@@ -9,7 +9,6 @@ import functools
 import json
 import marshal
 import os
-import pkgutil
 import sys
 from importlib.util import MAGIC_NUMBER
 
@@ -91,6 +90,8 @@ def bundle() -> bytes:
     Eight hex digits of length; a line of JSON: who can run the code, and name and sizes of each module; then
     source and code of one after the other.
     """
+    import pkgutil
+
     package = agent.__name__
     modules = {
         f"{package}.{module.name}": pkgutil.get_data(package, f"{module.name}.py") or b""
