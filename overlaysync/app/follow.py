@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from overlaysync.app.calling import Link, find_root, link
@@ -32,7 +32,6 @@ from overlaysync.errors import (
 from overlaysync.model.result import Result
 from overlaysync.model.worktree import Sha256
 from overlaysync.worktree.repository import is_git_at_work
-from overlaysync.worktree.worktree import Worktree
 
 GIT_SECONDS = 2.0
 """A lock of git that is older than this is told: it may be left by a git that was killed."""
@@ -126,20 +125,21 @@ class Follower:
     def _push_once(self) -> Result:
         options, stages = self._options, Stages(silent)
         if self._source is None:
-            with Looking(options, capture=True) as worktree:
-                return self._push_from(find(self.connect()), worktree, options, stages)
+            with closing(Looking(options, capture=True)) as looking:
+                return self._push_from(find(self.connect()), looking, options, stages)
         contact = find(without_preparation(self.connect()))
 
         def push_there(there: Options) -> Result:
-            with Looking(there, capture=True) as worktree:
-                return self._push_from(contact, worktree, there, stages)
+            return self._push_from(contact, Looking(there, capture=True), there, stages)
 
         return push_carried(contact, options, self._source, stages, push_there)
 
-    def _push_from(self, contact: Contact, worktree: Worktree, options: Options, stages: Stages) -> Result:
+    def _push_from(self, contact: Contact, looking: Looking, options: Options, stages: Stages) -> Result:
+        """Whatever comes of it, the target's lock is let go of."""
         self._contact = contact
         try:
-            result = push_over(contact, worktree, options, stages, hold=self._hold)
+            with looking as worktree:
+                result = push_over(contact, worktree, options, stages, hold=self._hold)
         except KeyboardInterrupt:
             self.cut_short = True
             raise
