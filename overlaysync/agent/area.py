@@ -81,6 +81,18 @@ class Area:
             status(self.transaction) is None and status(self.manifest) is not None
         )
 
+    def changed_at(self) -> float:
+        """When the last transaction ended, by the target's clock: what started later has what is there now.
+
+        It made or removed something in our directory, or that itself in the one above. That is a directory's
+        time of status change, which no program can set.
+        """
+        for path in (self.home, HOME):
+            status = self.tree.status(path)
+            if status is not None:
+                return status.st_ctime
+        return os.fstat(self.tree.handle).st_ctime
+
     def read(self, path: bytes) -> tuple[str | None, dict[str, Any] | None]:
         """One of our JSON records as (text, object), or (None, None). Raises Failure("damaged")."""
         if self.tree.status(path) is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 import os
+import select
 import signal
 import sys
 
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 
 
 MOST = 16
-"""Children share their parent's memory only until one of them writes to it."""
+"""So many children are forked within some ms, and fit into memory beside their parent."""
+PATIENCE = 600.0
+"""Seconds for a part; longer takes only a child that waits for what a thread of its parent held."""
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def in_parts(
@@ -33,8 +37,9 @@ def in_parts(
 ) -> list[Result]:
     """What ``work`` finds of all items, in their order, which it is given in parts.
 
-    It must leave no traces that anybody looks for: those of a child end with it. What it raises is raised
-    here: the part of a child that came to no end is done again, by its parent.
+    It must leave no traces that anybody looks for: those of a child end with it. It must import nothing, and
+    list no directory by a handle that was open before, which is shared with the others. What it raises is
+    raised here: the part of a child that came to no end is done again, by its parent.
 
     ``least``: so many items are worth a child.
     """
@@ -55,7 +60,7 @@ def in_parts(
 
 
 def _cores() -> int:
-    """Those that this process may use; one where it may have threads that no child survives (macOS)."""
+    """Those that this process may use. On macOS what the system's libraries do in threads forbids to fork."""
     return min(len(os.sched_getaffinity(0)), MOST) if sys.platform == "linux" else 1
 
 
@@ -63,18 +68,30 @@ class _Child:
     """A process that does one part."""
 
     def __init__(self, work: Work[Item, Result], part: Sequence[Item], codec: Codec) -> None:
-        self._codec = codec
-        self._reading, writing = os.pipe()
+        self._codec, self._pid, self._reading = codec, -1, -1
+        try:
+            self._reading, writing = os.pipe()
+        except OSError:
+            return  # there is no room for another one
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # whose handlers are the parent's affair
         try:
             self._pid = os.fork()
+            if self._pid == 0:
+                _do(work, part, codec, self._reading, writing)
         except OSError:
-            self._pid = -1  # there is no room for another process
-        if self._pid == 0:
-            _do(work, part, codec, writing)
-        os.close(writing)
+            pass  # nor for another process
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            os.close(writing)
 
     def answer(self) -> list[Result] | None:
         """What it found; None where it came to no end."""
+        if self._pid < 0:
+            return None
+        said_something = select.poll()
+        said_something.register(self._reading, select.POLLIN)
+        if not said_something.poll(PATIENCE * 1000):
+            return None
         with os.fdopen(self._reading, "rb") as stream:
             self._reading = -1
             said = stream.read()
@@ -100,10 +117,14 @@ class _Child:
             self._wait()
 
 
-def _do(work: Work[Item, Result], part: Sequence[Item], codec: Codec, writing: int) -> NoReturn:
-    """Does a part and ends, with what was inherited left as it is."""
+def _do(work: Work[Item, Result], part: Sequence[Item], codec: Codec, reading: int, writing: int) -> NoReturn:
+    """Does a part and ends, with what was inherited left as it is; also where nobody is left to be told."""
     status = 1
     try:
+        os.close(reading)  # else what it says could wait for itself to read it
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         with os.fdopen(writing, "wb") as stream:
             stream.write(codec.dumps(work(part)))
         status = 0

@@ -93,13 +93,11 @@ class InstallRoot:
             area.check()
             recovered = None if ahead else settle.recover(area)
             answer = inventory.take(tree, metadata, request.paths("packages"), request.mapping("known"))
-            status = tree.status(area.manifest)
             answer.update(
                 root=to_text(tree.root),
                 metadata=to_text(metadata),
                 manifest=area.read(area.manifest)[0],
-                # by the target's clock, which its processes go by too
-                recorded_at=None if status is None else status.st_mtime,
+                changed_at=area.changed_at(),
                 recovered=recovered,
             )
         except BaseException:

@@ -111,9 +111,11 @@ class Call:
             if self._waiting_for is not None:
                 self._waiting_for.kill()
         self._early.begun.end()
-        if self._looking is not None:
-            self._looking.close()
-        self._opened.close()
+        try:
+            if self._looking is not None:
+                self._looking.close()
+        finally:
+            self._opened.close()
 
 
 def find_root(directory: Path) -> Path:
@@ -143,7 +145,7 @@ def link(
     interpreter = options.interpreter or package.interpreter
     early, user = early or Early(), options.user or package.user
     transport = open_target(specification, interpreter=interpreter, user=user, begun=early.begun)
-    cache = options.cache_place()
+    cache = options.cache_directory()
     try:
         setting = _setting(transport, package)
         identity = Ahead(lambda: _identity(transport, options.image_index))

@@ -31,7 +31,7 @@ def initialise(call: Call, stage: Stage, *, print_only: bool = False) -> Result:
     Raises UsageError when there is a configuration already.
     """
     stages, options = Stages(stage), call.options
-    with open_worktree(options.worktree, options.cache_place()) as worktree:
+    with open_worktree(options.worktree, options.cache_directory()) as worktree:
         target = contact(call, stages)
         file = Path(worktree.repository.root) / OWN_FILE
         if not print_only:

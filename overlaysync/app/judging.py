@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import os
+from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
@@ -20,6 +20,8 @@ MOST_JUDGED = 4096
 """Changes whose class is kept in mind."""
 WORTH_A_CORE = 25
 """So many changes take longer to judge than a process takes to start."""
+Judge = Callable[[Sequence[Change]], list[ClassifiedChange | Problem]]
+
 _JUDGED: dict[tuple[Change, tuple[str, ...]], ClassifiedChange] = {}
 
 
@@ -48,7 +50,7 @@ def classify_changes(
         ]
 
     new = [change for change in snapshot.changes if change not in judged]
-    judged.update(zip(new, in_parts(new, WORTH_A_CORE, judge, _Pickled), strict=True))
+    judged.update(zip(new, _on_all_cores(new, judge, worktree), strict=True))
     _keep([item for item in map(judged.get, new) if isinstance(item, ClassifiedChange)], broken, patterns)
     found = [judged[change] for change in snapshot.changes]
     classified = classify_set(
@@ -57,20 +59,32 @@ def classify_changes(
     return _as_told(classified, snapshot), [item for item in found if isinstance(item, Problem)]
 
 
-class _Pickled:
-    """``pickle``, whose import takes longer than to judge a few changes."""
+def _on_all_cores(
+    changes: Sequence[Change], judge: Judge, worktree: Worktree
+) -> list[ClassifiedChange | Problem]:
+    """The same, by children where there are many changes.
 
-    @staticmethod
-    def dumps(value: object) -> bytes:
-        import pickle
+    What they may need is loaded before they are forked: of a module that another thread is loading at that
+    moment, a child would wait for the end for ever.
+    """
+    if len(changes) < 2 * WORTH_A_CORE:
+        return judge(changes)
+    import configparser  # noqa: F401
+    import pickle
 
-        return pickle.dumps(value)
+    import packaging.requirements  # noqa: F401
+    import pathspec  # noqa: F401
 
-    @staticmethod
-    def loads(said: bytes) -> Any:
-        import pickle
+    parent = os.getpid()
 
-        return pickle.loads(said)  # noqa: S301 (of a child of our own)
+    def judge_part(part: Sequence[Change]) -> list[ClassifiedChange | Problem]:
+        try:
+            return judge(part)
+        finally:
+            if os.getpid() != parent:
+                worktree.close()  # the git that this child has asked
+
+    return in_parts(changes, WORTH_A_CORE, judge_part, pickle)
 
 
 def _judged(change: Change, worktree: Worktree, not_built: Sequence[str]) -> ClassifiedChange | Problem:

@@ -33,6 +33,6 @@ class Looking:
 
 
 def _begun(options: Options, capture: bool) -> Worktree:
-    worktree = open_worktree(options.worktree, options.cache_place(), capture=capture)
+    worktree = open_worktree(options.worktree, options.cache_directory(), capture=capture)
     worktree.begin_snapshot()
     return worktree

@@ -38,6 +38,6 @@ class Options(Struct, frozen=True):
     cache: Path | None = None
     acknowledged: frozenset[str] = frozenset()
 
-    def cache_place(self) -> Path | None:
+    def cache_directory(self) -> Path | None:
         """Where the cache is; None where there can be none."""
         return cache_directory() if self.cache is None else self.cache

@@ -106,7 +106,7 @@ def carry_for(target: Contact, options: Options, source: Source, stage: Stage) -
 def carry(evidence: tuple[Evidence, ...], options: Options, source: Source, stage: Stage) -> Carried:
     """The same where the evidence is known. Raises as ``port`` does, but not TargetError."""
     stage("reading the worktree")
-    with open_worktree(options.worktree, options.cache_place(), capture=True) as worktree:
+    with open_worktree(options.worktree, options.cache_directory(), capture=True) as worktree:
         root = worktree.repository.root
         place = source.place or usual_place(root)
         image = image_commit(evidence)

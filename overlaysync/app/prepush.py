@@ -61,7 +61,7 @@ def pre_push(options: Options, refs: Sequence[PushedRef], stage: Stage) -> Resul
         why = "switched off" if mode == "off" else "nothing but deletions" if refs else "nothing is pushed"
         return _result((), [why], mode, stages)
     try:
-        problems, notes = _look(options, commits, stages)
+        problems, notes = _compared(options, commits, stages)
     except OverlaysyncError as error:
         if mode != "warn" or isinstance(error, AgentBugError):
             raise
@@ -70,9 +70,11 @@ def pre_push(options: Options, refs: Sequence[PushedRef], stage: Stage) -> Resul
     return _result(problems, notes, mode, stages)
 
 
-def _look(options: Options, commits: Sequence[PushedRef], stages: Stages) -> tuple[list[Problem], list[str]]:
+def _compared(
+    options: Options, commits: Sequence[PushedRef], stages: Stages
+) -> tuple[list[Problem], list[str]]:
     """What stands in the way, and notes."""
-    with open_worktree(options.worktree, options.cache_place(), unfinished=True) as worktree:
+    with open_worktree(options.worktree, options.cache_directory(), unfinished=True) as worktree:
         roots = worktrees(worktree.repository.root)
         # what ran from a ported worktree ran, also where that was removed since
         records = store(options).list({*roots, *(str(usual_place(root)) for root in roots)})

@@ -40,8 +40,9 @@ def last_record(
 def adopt(options: Options, contact: Contact, manifest: Manifest | None, repository_root: str) -> None:
     """Keeps a copy of the target's record where this host lacks it: its writer was cut off, or another host.
 
-    Only one of this worktree, and of the very target that it was read from: later commands go where records
-    of this host say (``hook pre-push``), so no target may name another one, or an environment of this host.
+    Only one of this worktree, by its path (where machines share a file system, it is the same one), and of
+    the very target that it was read from: later commands go where records of this host say (``hook
+    pre-push``), so no target may name another one, or an environment of this host.
     """
     if manifest is None or manifest.repository.root != repository_root:
         return

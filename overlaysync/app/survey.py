@@ -181,14 +181,9 @@ def _judge_content(
 
 
 def _judge_workload(reading: Reading, *, done: bool) -> list[Problem]:
-    """With nothing to write (``done``) only what was started before the overlay has other code than is there.
-
-    After a recovery it is not known what a process loaded of what was rolled back.
-    """
-    inventory = reading.inventory
-    if not done or inventory.recovered is not None:
-        return workload.judge(reading.workload)
-    return workload.judge(workload.older(reading.workload, inventory.recorded_at or 0.0))
+    """With nothing to write (``done``), a process that is younger than the last transaction may go on."""
+    running = reading.workload
+    return workload.judge(workload.older(running, reading.inventory.changed_at) if done else running)
 
 
 def _plan(

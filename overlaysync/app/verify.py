@@ -61,7 +61,7 @@ def verify(call: Call, stage: Stage) -> Result:
             "workload_ignored": ignored,
             "notes": [
                 *presence.copies(inventory.files, overlay.values()),
-                *workload.stale_ignored(running, inventory.recorded_at or 0.0),
+                *(workload.stale_ignored(running, inventory.changed_at) if overlay else ()),
             ],
             "hooks": list(target.interpreter.hooks),
         },
@@ -89,9 +89,9 @@ def _judge_originals(target: Contact, manifest: Manifest | None) -> list[Problem
 
 
 def _judge_processes(running: workload.Workload, inventory: Inventory) -> list[Problem]:
-    if inventory.recorded_at is None:
-        return []
-    return workload.judge_stale(running, inventory.recorded_at) if running.known else workload.judge(running)
+    if inventory.manifest is None:
+        return []  # there is no overlay that a process could be older than
+    return workload.judge_stale(running, inventory.changed_at) if running.known else workload.judge(running)
 
 
 def _judge_first_places(target: Contact, running: workload.Workload, root: str) -> list[Problem]:

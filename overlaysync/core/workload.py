@@ -129,9 +129,12 @@ def _remedy(process: RunningProcess, shell: str) -> str:
     return f"name it in workload-ignore, or end it: {kill}"
 
 
-def older(workload: Workload, recorded_at: float) -> Workload:
-    """Without the processes that started after the overlay was put there: they loaded nothing older."""
-    processes = (process for process in workload.processes if _loaded(process) < recorded_at)
+def older(workload: Workload, changed_at: float) -> Workload:
+    """Without the processes that started after the last transaction there: they loaded nothing older.
+
+    One that was rolled back counts too: what started meanwhile may have loaded what it took away.
+    """
+    processes = (process for process in workload.processes if _loaded(process) < changed_at)
     return structs.replace(workload, processes=tuple(processes))
 
 
@@ -144,29 +147,29 @@ def running(workload: Workload) -> list[str]:
     ]
 
 
-def judge_stale(workload: Workload, recorded_at: float) -> list[Problem]:
-    """Processes whose program started before the overlay was put there (the kernel counts starts in 10 ms).
+def judge_stale(workload: Workload, changed_at: float) -> list[Problem]:
+    """Processes whose program started before the last transaction ended (the kernel counts starts in 10 ms).
 
     What was forked later from such a process has its modules, and is told as well.
     """
     return [
         Problem(
             code="stale-process",
-            message=f"process {process.pid} {_since(process, recorded_at)} and may run the old code: "
+            message=f"process {process.pid} {_since(process, changed_at)} and may run the old code: "
             f"{describe(process)[:200]} (uid {process.uid}, started {_moment(process.started)})",
             next_step="restart it",
         )
-        for process in older(workload, recorded_at).processes
+        for process in older(workload, changed_at).processes
     ]
 
 
-def stale_ignored(workload: Workload, recorded_at: float) -> list[str]:
-    """Notes on ignored processes that have what was there before the overlay, as far as they loaded it."""
+def stale_ignored(workload: Workload, changed_at: float) -> list[str]:
+    """Notes on ignored processes that have what was there before, as far as they loaded it."""
     return [
-        f"process {_name(process)} (workload-ignore) {_since(process, recorded_at)}: "
+        f"process {_name(process)} (workload-ignore) {_since(process, changed_at)}: "
         "it keeps the code that it has loaded"
         for process in workload.ignored
-        if _loaded(process) < recorded_at
+        if _loaded(process) < changed_at
     ]
 
 
@@ -174,8 +177,8 @@ def _loaded(process: RunningProcess) -> float:
     return process.started if process.loaded is None else process.loaded
 
 
-def _since(process: RunningProcess, recorded_at: float) -> str:
-    if process.started < recorded_at:
+def _since(process: RunningProcess, changed_at: float) -> str:
+    if process.started < changed_at:
         return "started before the last push"
     return "was forked from a process that started before the last push"
 

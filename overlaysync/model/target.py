@@ -7,6 +7,7 @@ decoded, and no path of it is ever used on the host.
 from __future__ import annotations
 
 import enum
+import math
 from typing import NewType
 
 from msgspec import Struct, field
@@ -253,5 +254,5 @@ class Inventory(Struct, frozen=True):
     mounted_on: str | None = None  # the mount point that the install root lies on
     file_system: str | None = None  # its type there, as the kernel calls it
     manifest: str | None = None  # text of the overlay's manifest in the target
-    recorded_at: float | None = None  # when it was written: seconds since the epoch, by the target's clock
+    changed_at: float = math.inf  # when a transaction last ended: seconds since the epoch, the target's clock
     recovered: str | None = None  # what an interrupted transaction was turned into

@@ -40,6 +40,7 @@ class AgentSession:
     def __init__(self, channel: Channel, hello: Hello) -> None:
         self._channel = channel
         self._requests = 0
+        self._has_left = False
         self.is_preparing = False  # what was asked first is answered after that
         self.hello = hello
 
@@ -50,7 +51,10 @@ class AgentSession:
         self.close()
 
     def leave(self) -> None:
-        """Says goodbye, and does not wait for the agent to end."""
+        """Says goodbye, and does not wait for the agent to end; may be called again."""
+        if self._has_left:
+            return
+        self._has_left = True
         with contextlib.suppress(errors.AgentLostError):
             self._channel.send(frames.encode({"do": "bye"}), 1.0)
 

@@ -25,12 +25,11 @@ def state_directory() -> Path:
     Raises:
         UsageError: it cannot be made for us alone.
     """
-    path = _place("XDG_STATE_HOME")
     try:
-        return _private(path)
+        return _private(_place("XDG_STATE_HOME"))
     except OSError as error:
         raise UsageError(
-            f"records cannot be kept in {path}: {error}",
+            f"records cannot be kept: {error}",
             "set XDG_STATE_HOME to an absolute path of a directory that you may write to",
         ) from error
 
@@ -44,19 +43,22 @@ def cache_directory() -> Path | None:
 
 
 def user_configuration() -> Path:
-    """The directory of what a user configures for all worktrees; it need not be there."""
-    return _place("XDG_CONFIG_HOME")
+    """The directory of what a user configures for all worktrees; it need not be there. Raises UsageError."""
+    try:
+        return _place("XDG_CONFIG_HOME")
+    except OSError as error:
+        raise UsageError(str(error), "set XDG_CONFIG_HOME to an absolute path") from error
 
 
 def _place(variable: str) -> Path:
-    """Without a home, ``~`` stays as it is, which is no absolute path."""
-    base = os.environ.get(variable, "").strip() or os.path.expanduser(_DEFAULTS[variable])  # noqa: PTH111
-    return Path(base) / _NAME
+    """A path that is not absolute is none, as the specification says. Raises FileNotFoundError."""
+    for base in (os.environ.get(variable, ""), os.path.expanduser(_DEFAULTS[variable])):  # noqa: PTH111
+        if (path := Path(base)).is_absolute():
+            return path / _NAME
+    raise FileNotFoundError("no home directory is known")
 
 
 def _private(path: Path) -> Path:
-    if not path.is_absolute():  # without a home, "~" would be made in the current directory
-        raise FileNotFoundError("no home directory is known")
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     if path.stat().st_mode & 0o077:
         path.chmod(0o700)

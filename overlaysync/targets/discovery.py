@@ -73,13 +73,14 @@ def service(named: str) -> str:
     )
 
 
-def similar(name: str) -> list[str]:
-    """Names of containers, running or not, that are close to one that is not there; the closest first."""
+def similar(name: str, program: str) -> list[str]:
+    """Containers of an engine, running or not, whose names are close to one that is not there."""
     try:
         # with those of its links, which are paths
-        names = _engine("ps", "--all", "--format", "{{.Names}}").replace(",", "\n").splitlines()
+        listing = _engine("ps", "--all", "--format", "{{.Names}}", program=program)
     except TargetError:
         return []
+    names = listing.replace(",", "\n").splitlines()
     return _close(name, {other for other in names if other != name})
 
 
@@ -100,10 +101,10 @@ def _running() -> Sequence[tuple[str, Mapping[str, str]]]:
     return [(record["name"].lstrip("/"), record["labels"] or {}) for record in records]
 
 
-def _engine(*words: str) -> str:
+def _engine(*words: str, program: str = "docker") -> str:
     try:
         done = subprocess.run(
-            ["docker", *words],
+            [program, *words],
             capture_output=True,
             timeout=ENGINE_SECONDS,
             check=False,
@@ -116,5 +117,5 @@ def _engine(*words: str) -> str:
     # one that ended between the two questions is told on standard error, beside the others
     if done.returncode != 0 and not done.stdout:
         reason = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
-        raise TargetError(f"docker {words[0]}: {reason[0]}", "try: docker ps", code="no-engine")
+        raise TargetError(f"{program} {words[0]}: {reason[0]}", f"try: {program} ps", code="no-engine")
     return done.stdout.decode("utf-8", "replace")

@@ -238,7 +238,7 @@ class DockerTransport:
     def _engine_error(self, stderr: str) -> TargetError | None:
         lowered = stderr.lower()
         if "no such container" in lowered:
-            meant = discovery.similar(self.name)
+            meant = discovery.similar(self.name, self.program)
             instead = f"write {' or '.join(meant)} if that is what is meant, or " if meant else ""
             return TargetError(
                 f"there is no container named {self.name}",

@@ -8,21 +8,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from watchdog.events import (
-    EVENT_TYPE_CREATED,
-    EVENT_TYPE_MOVED,
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirModifiedEvent,
-    DirMovedEvent,
-    FileClosedEvent,
-    FileCreatedEvent,
-    FileDeletedEvent,
-    FileModifiedEvent,
-    FileMovedEvent,
-    FileSystemEvent,
-    FileSystemEventHandler,
-)
+from watchdog import events
+from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 
@@ -33,18 +20,18 @@ POLL_SECONDS = 1.0
 LIMIT = "the system's limit of watches is reached (fs.inotify.max_user_watches, max_user_instances)"
 
 CHANGES: list[type[FileSystemEvent]] = [
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirModifiedEvent,
-    DirMovedEvent,
-    FileClosedEvent,
-    FileCreatedEvent,
-    FileDeletedEvent,
-    FileModifiedEvent,
-    FileMovedEvent,
+    events.DirCreatedEvent,
+    events.DirDeletedEvent,
+    events.DirModifiedEvent,
+    events.DirMovedEvent,
+    events.FileClosedEvent,
+    events.FileCreatedEvent,
+    events.FileDeletedEvent,
+    events.FileModifiedEvent,
+    events.FileMovedEvent,
 ]
 """What can change content. No other is asked for: a look of our own, or of git, opens every directory."""
-GROWTH = {EVENT_TYPE_CREATED, EVENT_TYPE_MOVED}
+GROWTH = {events.EVENT_TYPE_CREATED, events.EVENT_TYPE_MOVED}
 
 
 class FileEvents:

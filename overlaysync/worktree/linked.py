@@ -94,11 +94,11 @@ class LinkedWorktree:
         if last != tree or recorded != ported:
             (private / CARRYING).touch()
             carried.run("read-tree", "-m", "-u", last, tree)
+            (private / CARRYING).unlink()
             self._git.run("update-ref", "--no-deref", "HEAD", ported.image_commit)
             self._git.run("read-tree", "--reset", ported.image_commit)
             self._mention(ported.image_commit, tree)
             port_record.save(private, ported)
-        (private / CARRYING).unlink(missing_ok=True)
 
     def _open(self, ported: Ported) -> Path:
         """git's own directory of the worktree; a new one at the image commit where there is none."""

@@ -39,7 +39,7 @@ class Objects:
         self._git = git
         self._object_format = object_format
         self._process: subprocess.Popen[bytes] | None = None
-        self._user = 0  # the process that talks to it: a child that is forked has one of its own
+        self._pid = 0  # of who talks to it: a child that is forked has one of its own
         self._turn = threading.Lock()
 
     def blob(self, oid: ObjectId) -> bytes:
@@ -81,8 +81,8 @@ class Objects:
             raise BaselineError(f"object {oid} is a {kind} where a blob was expected")
 
     def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is None or self._user != os.getpid():
-            self._process, self._user = self._git.start("cat-file", "--batch"), os.getpid()
+        if self._process is None or self._pid != os.getpid():
+            self._process, self._pid = self._git.start("cat-file", "--batch"), os.getpid()
         return self._process
 
     def _missing(self, oid: ObjectId) -> BaselineError:
@@ -99,8 +99,8 @@ class Objects:
             self._stop()
 
     def _stop(self) -> None:
-        if self._process is not None:
-            process, self._process = self._process, None
+        process, self._process = self._process, None
+        if process is not None and self._pid == os.getpid():
             process.kill()  # it only reads
             with contextlib.suppress(BrokenPipeError):
                 process.communicate()

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import resource
 import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +88,74 @@ def test_where_ends_of_children_are_ignored() -> None:
     assert in_parts(range(100), 5, doubled) == doubled(range(100))
     with pytest.raises(ZeroDivisionError):
         in_parts(range(100), 5, lambda part: [1 // item for item in part])
+
+
+@SEVERAL
+def test_without_room_for_pipes_the_work_is_done_all_the_same() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.dup(0)
+    os.close(free)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))  # all below it are taken
+        assert in_parts(range(100), 5, doubled) == doubled(range(100))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+ORPHAN = """
+import fcntl, os, sys, time
+from overlaysync.agent.cores import in_parts
+
+parent = os.getpid()
+lock = open(sys.argv[1], "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+
+def work(part):
+    if os.getpid() != parent:
+        return [b"x" * 1_000_000 for _ in part]
+    print("begun", flush=True)
+    time.sleep(600)
+
+in_parts(range(100), 5, work)
+"""
+
+
+@SEVERAL
+def test_children_end_where_their_parent_was_killed(tmp_path: Path) -> None:
+    """They have more to say than a pipe holds, and hold what they inherited: a lock, the other's pipes."""
+    lock = tmp_path / "lock"
+    with subprocess.Popen([sys.executable, "-c", ORPHAN, str(lock)], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"begun\n"
+        parent.kill()
+    deadline = time.monotonic() + 20
+    with lock.open("w") as stream:
+        while True:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            else:
+                break
+
+
+@SEVERAL
+def test_an_interrupt_is_the_parents_affair() -> None:
+    """Ctrl-C reaches all of them; what the parent would do then, no child does."""
+    seen = []
+
+    def interrupted(part: Sequence[int]) -> list[int]:
+        if os.getpid() != PARENT:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(600)
+        return doubled(part)
+
+    try:
+        assert in_parts(range(100), 5, interrupted) == doubled(range(100))
+    finally:
+        seen.append(os.getpid())
+    assert seen == [PARENT]
 
 
 def test_an_error_is_raised_whoever_meets_it() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -355,3 +356,31 @@ def test_a_prefix_that_is_a_trap_removes_nothing_elsewhere(
     session.stage(0, [EDITED.encode()])
     assert session.apply([str(tmp_path / "cache")]).dropped == {}
     assert (elsewhere / "engine.cpython-38.pyc").exists()
+
+
+def test_each_transaction_leaves_its_time(session: AgentSession, site: Site) -> None:
+    """A record, a roll-back, a revert; where nothing of ours is left, the root tells."""
+
+    def changed_at() -> float:
+        session.release()
+        return site.open(session).changed_at
+
+    def roll_back(path: str) -> None:
+        site.apply(session, [site.add(path, "NEW = 1\n")], "second")
+        session.roll_back()
+
+    site.open(session)
+    times = [changed_at()]
+    assert changed_at() == times[0]  # looking is no change
+    for transaction in (
+        lambda: roll_back("sample/new.py"),
+        lambda: site.push(session, [site.replace("sample/engine.py", EDITED)]),
+        lambda: roll_back("sample/other.py"),
+        lambda: site.push_revert(session),
+    ):
+        time.sleep(0.02)  # the kernel's clock of files ticks
+        began = time.time() - 0.01
+        transaction()
+        times.append(changed_at())
+        assert began < times[-1] <= time.time()
+    assert times == sorted(set(times))

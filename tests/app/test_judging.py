@@ -42,6 +42,8 @@ def codes(classified: tuple[ClassifiedChange, ...]) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("capture", [False, True])
 def test_many_changes_are_judged_as_few_are(repository: Repository, capture: bool) -> None:
+    for number in range(COUNT):  # in no other test, of which the judgement would be remembered
+        repository.write(name(number), f"{text(number)}# {capture}\n")
     with open_worktree(repository.path, capture=capture) as worktree:
         snapshot = worktree.snapshot()
         classified, unstable = classify_changes(snapshot, worktree, ())

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from overlaysync.errors import UsageError
-from overlaysync.state.directories import cache_directory, state_directory
+from overlaysync.state.directories import cache_directory, state_directory, user_configuration
 
 
 @pytest.fixture(autouse=True)
@@ -44,10 +44,23 @@ def test_what_cannot_be_made_ends_the_run_for_records_only(tmp_path: Path) -> No
 
 def test_nothing_is_made_in_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME"):
+    for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, "relative")
-    try:
-        assert state_directory().is_absolute()
-    except UsageError:
-        assert cache_directory() is None
+    home = tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    assert state_directory() == home / ".local/state/overlaysync"
+    assert cache_directory() == home / ".cache/overlaysync"
+    assert user_configuration() == home / ".config/overlaysync"
+    assert os.listdir(tmp_path) == ["home"]
+
+
+def test_without_a_home_there_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "relative")
+    for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for directory in (state_directory, user_configuration):
+        with pytest.raises(UsageError, match="no home directory is known"):
+            directory()
+    assert cache_directory() is None
     assert os.listdir(tmp_path) == []

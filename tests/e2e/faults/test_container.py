@@ -137,6 +137,9 @@ def test_what_loaded_what_is_rolled_back(stage: Stage) -> None:
     answer = scenario.push()
     assert answer["details"]["recovered"] == "an interrupted transaction was rolled back"
     assert (answer["exit_code"], codes(answer)) == (6, ["workload"])
+    again = scenario.push()  # the recovery is over, and the server has still what was rolled back
+    assert again["details"]["recovered"] is None
+    assert (again["exit_code"], codes(again)) == (6, ["workload"])
 
 
 def test_one_that_is_removed_and_made_anew(stage: Stage) -> None:
