@@ -14,10 +14,11 @@ def judge_letter_case(desired: Sequence[Desired], installed: Iterable[InstalledP
 
     The worktree is compared with itself before; here is found what only the target has.
     """
-    added = [item for item in desired if item.sha256 is not None]
+    there = set(installed)
+    added = [item for item in desired if item.sha256 is not None and item.destination not in there]
     wanted = {place.casefold() for item in added for place in _places(item.destination)}
     spellings: dict[str, set[str]] = {}
-    for place in _all_places(installed) if wanted else ():
+    for place in _all_places(there) if wanted else ():
         if (folded := place.casefold()) in wanted:
             spellings.setdefault(folded, set()).add(place)
     found = (_collision(item, spellings) for item in added)
@@ -31,9 +32,8 @@ def _places(path: str) -> Iterator[str]:
         path = path.rpartition("/")[0]
 
 
-def _all_places(paths: Iterable[str]) -> set[str]:
+def _all_places(files: set[InstalledPath]) -> set[str]:
     """The paths and all directories that they lie in, each once."""
-    files = set(paths)
     directories = {path.rpartition("/")[0] for path in files}
     return files.union(*map(_places, directories))
 

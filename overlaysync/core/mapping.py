@@ -71,6 +71,9 @@ def prove(
     """
     proofs = _proofs(tree, files, overlay or {})
     votes = _votes(proofs) or _votes_by_path(tree, files)
+    if len(votes) == 1:
+        [pair] = votes
+        return Shipped(dict(votes), _by_one_pair(tree, files, pair))
     candidates = _candidates(tree, files, votes)
     main = _main_pairs(votes)
     trusted = main | _credible_pairs(main, candidates, proofs, files)
@@ -95,6 +98,21 @@ def prove(
         destinations={path: _places(found, main) for path, found in assigned.items()},
         rivals=rivals,
     )
+
+
+def _by_one_pair(
+    tree: Mapping[RepoPath, TreeEntry], files: Sequence[InstalledFile], pair: RootPair
+) -> dict[RepoPath, tuple[InstalledPath, ...]]:
+    """Destinations where there is no other pair: no file has two sources then, nor a source two files."""
+    source, installed = (f"{root}/" if root else "" for root in (pair.source, pair.installed))
+    pairs = (
+        (RepoPath(source + file.path[len(installed) :]), file.path)
+        for file in files
+        if file.path.startswith(installed)
+    )
+    return {
+        path: (place,) for path, place in pairs if (entry := tree.get(path)) is not None and entry.is_file
+    }
 
 
 def _proofs(

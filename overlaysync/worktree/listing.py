@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import stat
 from functools import lru_cache
 
@@ -22,7 +21,6 @@ from overlaysync.worktree.git import decode
 _GITLINK = "160000 "
 LISTINGS = 4
 """Listings that are remembered: a watch is told the same ones at each save."""
-_TREE_ENTRY = re.compile(r"(\d+) [a-z]+ ([0-9a-f]+)\t([^\0]+)\0")
 
 
 @lru_cache(maxsize=16)
@@ -54,8 +52,11 @@ def records(output: bytes) -> list[str]:
 
 def parse_tree(output: bytes) -> dict[RepoPath, TreeEntry]:
     """Entries of ``git ls-tree -r -z`` by path, in tree order (a directory's files are together)."""
-    found = _TREE_ENTRY.findall(decode(output))
-    return {path: TreeEntry(_mode(mode), oid) for mode, oid, path in found}
+    entries = [record.partition("\t") for record in records(output)]  # "<mode> <type> <id>", tab, path
+    return {
+        RepoPath(path): TreeEntry(_mode(entry[:6]), ObjectId(entry.rpartition(" ")[2]))
+        for entry, _, path in entries
+    }
 
 
 @lru_cache(maxsize=LISTINGS)
