@@ -122,7 +122,8 @@ class InterruptedRunError(OverlaysyncError):
 
     def __init__(self) -> None:
         super().__init__(
-            "interrupted; what was not recorded is rolled back", "see where things stand: overlaysync status"
+            "interrupted; what was not recorded is rolled back, by the next contact at the latest",
+            "see where things stand: overlaysync status",
         )
 
 
@@ -165,7 +166,7 @@ ERROR_CODES: dict[str, str] = {
     "several-interpreters": "More than one Python of the target holds the distribution.",
     "demo": "The demonstration lacks a part of this installation.",
     "apply-failed": "Something failed while files were staged or put in place.",
-    "workload": "A process that could have the package loaded started during the run; nothing was changed.",
+    "workload": "A process that could have the package loaded started meanwhile; the target is as it was.",
     "unstable-file": "A worktree file vanished or changed after it was looked at; nothing was installed.",
     "read-back": "What was read back after applying is not what was to be put there.",
     "unfinished": "What was interrupted can be neither finished nor rolled back now; the message says what "
@@ -175,6 +176,7 @@ ERROR_CODES: dict[str, str] = {
     "takes it back with the next change of its own.",
     "overlay-damaged": "Our own record in the target cannot be read, or a newer version wrote it.",
     "internal": "A bug of ours; the message names a report file.",
-    "interrupted": "The user interrupted the run; what was not recorded is rolled back.",
+    "interrupted": "The user interrupted the run; what was not recorded is rolled back, by the next "
+    "contact at the latest.",
 }
 """Every code of an error; ``docs/problem-codes.md`` is made of it, and of ``model.problem_kinds``."""

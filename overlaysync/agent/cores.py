@@ -95,7 +95,7 @@ class _Child:
         with os.fdopen(self._reading, "rb") as stream:
             self._reading = -1
             said = stream.read()
-        return self._codec.loads(said) if self._wait() == 0 else None
+        return self._codec.loads(said) if self._wait() == 0 and said else None
 
     def _wait(self) -> int:
         pid, self._pid = self._pid, -1

@@ -206,7 +206,7 @@ def read_back(request: dict[str, Any]) -> dict[str, Any]:
     def resolved(part: Sequence[str]) -> list[dict[str, Any]]:
         return [resolve(native(name), code=code) for name in part]
 
-    modules = in_parts(names, WORTH_A_CORE, resolved) if _has_no_threads() else resolved(names)
+    modules = in_parts(names, WORTH_A_CORE, resolved) if request.get("may_fork") else resolved(names)
     return {"modules": modules, "unreadable": list(_unreadable(request["files"]))}
 
 
@@ -218,14 +218,6 @@ def _unreadable(paths: Iterable[str]) -> Iterator[list[str]]:
                 stream.read(1)
         except OSError as error:
             yield [path, error.strerror or "cannot be read"]
-
-
-def _has_no_threads() -> bool:
-    """Whether this process can be forked: a thread of a start-up hook would be missing in the child."""
-    try:
-        return len(os.listdir("/proc/self/task")) == 1
-    except OSError:
-        return False
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:

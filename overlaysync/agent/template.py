@@ -261,11 +261,11 @@ def _fork() -> int | None:
 
 
 def _answer_as_child(request: dict[str, Any], answers: int, answer: Answering) -> NoReturn:
-    """Answers as a process that has just started, and ends."""
+    """Answers as a process that has just started, and ends. Nothing in it hinders to fork it once more."""
     status = 1
     try:
         sys.path_importer_cache.clear()  # what directories held at the start
-        _write(answers, json.dumps(dict(answer(request), kept=True)))
+        _write(answers, json.dumps(dict(answer(dict(request, may_fork=True)), kept=True)))
         status = 0
     except BaseException:
         sys.excepthook(*sys.exc_info())

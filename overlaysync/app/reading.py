@@ -105,4 +105,4 @@ def refuse_workload(contact: Contact, inventory: Inventory) -> None:
     """The last look before anything is renamed. Raises WorkloadError for a process that started meanwhile."""
     problems = workload.judge(find_workload(contact, inventory.root))
     if problems:
-        raise WorkloadError(f"{problems[0].message}; nothing was changed", problems[0].next_step)
+        raise WorkloadError(f"{problems[0].message}; the target is as it was", problems[0].next_step)

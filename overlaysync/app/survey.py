@@ -34,6 +34,9 @@ from overlaysync.model.target import InstalledFile, InstalledPath, Interpreter
 from overlaysync.model.worktree import ObjectId, RepoPath, Sha256, Snapshot, TreeEntry
 from overlaysync.worktree.worktree import Worktree
 
+CHANGED_NS = 4
+"""Of a stamp, the time of status change."""
+
 
 class Situation(Struct, frozen=True):
     """What was read, and what was decided from it.
@@ -181,9 +184,16 @@ def _judge_content(
 
 
 def _judge_workload(reading: Reading, *, done: bool) -> list[Problem]:
-    """With nothing to write (``done``), a process that is younger than the last transaction may go on."""
+    """With nothing to write (``done``), a process may go on that is younger than the last change there.
+
+    That is the last transaction, rolled back or not, or what anybody else did to a file.
+    """
     running = reading.workload
-    return workload.judge(workload.older(running, reading.inventory.changed_at) if done else running)
+    if not done or not running.processes:
+        return workload.judge(running)
+    touched = (file.stamp[CHANGED_NS] for file in reading.inventory.files if file.stamp is not None)
+    last = max(reading.inventory.changed_at, max(touched, default=0) / 1e9)
+    return workload.judge(workload.doubtful(running, last))
 
 
 def _plan(

@@ -129,12 +129,11 @@ def _remedy(process: RunningProcess, shell: str) -> str:
     return f"name it in workload-ignore, or end it: {kill}"
 
 
-def older(workload: Workload, changed_at: float) -> Workload:
-    """Without the processes that started after the last transaction there: they loaded nothing older.
-
-    One that was rolled back counts too: what started meanwhile may have loaded what it took away.
-    """
-    processes = (process for process in workload.processes if _loaded(process) < changed_at)
+def doubtful(workload: Workload, changed_at: float) -> Workload:
+    """Without the processes that are known to have loaded nothing else than is there since ``changed_at``."""
+    processes = (
+        process for process in workload.processes if not process.own_program or _loaded(process) < changed_at
+    )
     return structs.replace(workload, processes=tuple(processes))
 
 
@@ -159,7 +158,8 @@ def judge_stale(workload: Workload, changed_at: float) -> list[Problem]:
             f"{describe(process)[:200]} (uid {process.uid}, started {_moment(process.started)})",
             next_step="restart it",
         )
-        for process in older(workload, changed_at).processes
+        for process in workload.processes
+        if _loaded(process) < changed_at
     ]
 
 
