@@ -82,10 +82,10 @@ class Area:
         )
 
     def changed_at(self) -> float:
-        """When the last transaction ended, by the target's clock: what started later has what is there now.
+        """When the last transaction ended, by the target's clock; what started before may have older code.
 
-        It made or removed something in our directory, or that itself in the one above. That is a directory's
-        time of status change, which no program can set.
+        It made or removed something in our directory, or that itself in the one above, which is a directory's
+        time of status change.
         """
         for path in (self.home, HOME):
             status = self.tree.status(path)

@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import sys
+import time
 
 TYPE_CHECKING = False  # typing itself takes too long to import
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
 
 MOST = 16
 """So many children are forked within some ms, and fit into memory beside their parent."""
-PATIENCE = 600.0
-"""Seconds for a part; longer takes only a child that waits for what a thread of its parent held."""
+PATIENCE = 60.0
+"""Seconds that the others have when the parent's own part is done; longer takes only one that is stuck."""
+PIECE = 1 << 20
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -46,12 +48,18 @@ def in_parts(
     count = max(1, min(_cores(), len(items) // least))
     bounds = [len(items) * number // count for number in range(count + 1)]
     first, *others = [items[start:end] for start, end in zip(bounds, bounds[1:])]
-    children: list[_Child] = []
+    children = [_Child(codec) for _ in others]
     try:
-        children.extend(_Child(work, part, codec) for part in others)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # whose handlers are the parent's affair
+        try:
+            for part, child in zip(others, children):
+                child.begin(work, part)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         found = work(first)
+        deadline = time.monotonic() + PATIENCE
         for part, child in zip(others, children):
-            answer: list[Result] | None = child.answer()
+            answer: list[Result] | None = child.answer(deadline)
             found += work(part) if answer is None else answer
     finally:
         for child in children:
@@ -67,35 +75,39 @@ def _cores() -> int:
 class _Child:
     """A process that does one part."""
 
-    def __init__(self, work: Work[Item, Result], part: Sequence[Item], codec: Codec) -> None:
+    def __init__(self, codec: Codec) -> None:
         self._codec, self._pid, self._reading = codec, -1, -1
+
+    def begin(self, work: Work[Item, Result], part: Sequence[Item]) -> None:
+        """Forks it; nothing begins where there is no room for a pipe or another process."""
         try:
             self._reading, writing = os.pipe()
         except OSError:
-            return  # there is no room for another one
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # whose handlers are the parent's affair
+            return
         try:
             self._pid = os.fork()
             if self._pid == 0:
-                _do(work, part, codec, self._reading, writing)
+                _do(work, part, self._codec, self._reading, writing)
         except OSError:
-            pass  # nor for another process
+            pass
         finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             os.close(writing)
 
-    def answer(self) -> list[Result] | None:
-        """What it found; None where it came to no end."""
-        if self._pid < 0:
-            return None
-        said_something = select.poll()
-        said_something.register(self._reading, select.POLLIN)
-        if not said_something.poll(PATIENCE * 1000):
-            return None
-        with os.fdopen(self._reading, "rb") as stream:
-            self._reading = -1
-            said = stream.read()
-        return self._codec.loads(said) if self._wait() == 0 and said else None
+    def answer(self, deadline: float) -> list[Result] | None:
+        """What it found; None where it came to no end, or not in time."""
+        said = []
+        readable = select.poll()
+        if self._pid > 0:
+            readable.register(self._reading, select.POLLIN)
+        while self._pid > 0:
+            left = deadline - time.monotonic()
+            if left <= 0 or not readable.poll(left * 1000):
+                return None
+            piece = os.read(self._reading, PIECE)
+            if not piece:
+                break
+            said.append(piece)
+        return self._codec.loads(b"".join(said)) if said and self._wait() == 0 else None
 
     def _wait(self) -> int:
         pid, self._pid = self._pid, -1

@@ -45,16 +45,13 @@ def _link(path: bytes) -> bytes:
 def since(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Tells of each process the earliest start among those that share its program: ``loaded``.
 
-    And whether one of these is known to have started the program: ``own_program``. A fork keeps the modules
-    that its parent has loaded, and the address of its parent's stack, which the kernel chooses anew for every
-    program that it starts.
+    A fork keeps the modules that its parent has loaded, and the address of its parent's stack, which the
+    kernel chooses anew for every program that it starts.
     """
     first: dict[int, float] = {}
-    own = {row["stack"] for row in rows if row.get("own_program")}
     for row in rows:
         first[row.get("stack", 0)] = min(row["started"], first.get(row.get("stack", 0), row["started"]))
     for row in rows:
         stack = row.pop("stack", 0)
         row["loaded"] = first[stack] if stack else row["started"]
-        row["own_program"] = row.get("own_program", False) or (stack != 0 and stack in own)
     return rows

@@ -95,13 +95,12 @@ def _describe(pid: int, root: bytes | None, boot: float, groups: set[int]) -> di
     place = b"/proc/%d/" % pid
     try:
         with open(place + b"stat", "rb") as stream:
-            fields = Stat(stream.read())
+            name, state, parent, group, flags, started, stack = _stat_fields(stream.read())
     except PermissionError:
         return {"pid": pid, "uid": _uid(place), "name": "unknown", "started": 0.0}
     except OSError:
         return None
-    ours = fields.parent == os.getpid() or fields.group in groups
-    if fields.state == b"Z" or fields.flags & KERNEL_THREAD or ours:
+    if state == b"Z" or flags & KERNEL_THREAD or parent == os.getpid() or group in groups:
         return None
     try:
         executable = os.readlink(place + b"exe")
@@ -111,7 +110,7 @@ def _describe(pid: int, root: bytes | None, boot: float, groups: set[int]) -> di
         executable = None
     command = _strings(place + b"cmdline")
     maps = _read(place + b"maps")
-    python = _is_python(fields.name, command, executable, maps)
+    python = _is_python(name, command, executable, maps)
     mapped = sorted({*loaded.mapped(maps, root), *loaded.opened(place, root)})
     if python is False and not mapped:
         return None
@@ -125,10 +124,9 @@ def _describe(pid: int, root: bytes | None, boot: float, groups: set[int]) -> di
     return {
         "pid": pid,
         "uid": _uid(place),
-        "name": to_text(fields.name),
-        "started": boot + fields.started / os.sysconf("SC_CLK_TCK"),
-        "stack": fields.stack,
-        "own_program": _runs_own_program(fields),
+        "name": to_text(name),
+        "started": boot + started / os.sysconf("SC_CLK_TCK"),
+        "stack": stack,
         "command": None if command is None else [to_text(part) for part in command],
         "executable": None if executable is None else to_text(executable),
         "python": python,
@@ -141,33 +139,14 @@ def _describe(pid: int, root: bytes | None, boot: float, groups: set[int]) -> di
     }
 
 
-class Stat:
-    """Fields of ``/proc/PID/stat``. Its name may hold anything, even spaces and brackets.
+def _stat_fields(stat: bytes) -> tuple[bytes, bytes, int, int, int, int, int]:
+    """(comm, state, ppid, pgrp, flags, start time in ticks, address of the stack).
 
-    ``started``: in ticks. ``stack``: its address, which is 0 where it may not be seen.
+    comm may hold anything, even spaces and brackets; the address is 0 where it may not be seen.
     """
-
-    def __init__(self, stat: bytes) -> None:
-        rest = stat[stat.rindex(b")") + 2 :].split()
-        self.name, self.state = stat[stat.index(b"(") + 1 : stat.rindex(b")")], rest[0]
-        self.parent, self.group, self.session = int(rest[1]), int(rest[2]), int(rest[3])
-        self.flags, self.started, self.stack = int(rest[6]), int(rest[19]), int(rest[25])
-
-
-def _runs_own_program(process: Stat) -> bool:
-    """Whether it is known to have started the program that it runs, and not to be a fork of one that is gone.
-
-    Who lost his parent has another one: PID 1, or one of another session. What comes from outside has none.
-    """
-    if process.parent == 0:
-        return True
-    try:
-        with open("/proc/%d/stat" % process.parent, "rb") as stream:
-            parent = Stat(stream.read())
-    except OSError:
-        return False
-    is_its_own = process.parent != 1 and parent.session == process.session
-    return is_its_own and 0 not in (process.stack, parent.stack) and process.stack != parent.stack
+    name = stat[stat.index(b"(") + 1 : stat.rindex(b")")]
+    rest = stat[stat.rindex(b")") + 2 :].split()
+    return name, rest[0], int(rest[1]), int(rest[2]), int(rest[6]), int(rest[19]), int(rest[25])
 
 
 def _read(path: bytes) -> bytes | None:

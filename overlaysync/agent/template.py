@@ -261,7 +261,10 @@ def _fork() -> int | None:
 
 
 def _answer_as_child(request: dict[str, Any], answers: int, answer: Answering) -> NoReturn:
-    """Answers as a process that has just started, and ends. Nothing in it hinders to fork it once more."""
+    """Answers as a process that has just started, and ends.
+
+    It may be forked once more: it has one thread, and no open files that children would share.
+    """
     status = 1
     try:
         sys.path_importer_cache.clear()  # what directories held at the start

@@ -110,12 +110,11 @@ class Call:
             self._given_up = True
             if self._waiting_for is not None:
                 self._waiting_for.kill()
-        self._early.begun.end()
-        try:
+        with ExitStack() as closing:
+            closing.callback(self._opened.close)
             if self._looking is not None:
-                self._looking.close()
-        finally:
-            self._opened.close()
+                closing.callback(self._looking.close)
+            closing.callback(self._early.begun.end)
 
 
 def find_root(directory: Path) -> Path:

@@ -135,7 +135,7 @@ class Follower:
         return push_carried(contact, options, self._source, stages, push_there)
 
     def _push_from(self, contact: Contact, looking: Looking, options: Options, stages: Stages) -> Result:
-        """Whatever comes of it, the target's lock is let go of."""
+        """The target's lock is let go of, but where the whole conversation ends."""
         self._contact = contact
         try:
             with looking as worktree:

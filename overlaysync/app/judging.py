@@ -82,7 +82,7 @@ def _on_all_cores(
             return judge(part)
         finally:
             if os.getpid() != parent:
-                worktree.close()  # the git that this child has asked
+                worktree.end_git()  # this child's own
 
     return in_parts(changes, WORTH_A_CORE, judge_part, pickle)
 

@@ -12,7 +12,7 @@ from overlaysync.app.options import Options
 from overlaysync.app.store import store
 from overlaysync.app.survey import Situation
 from overlaysync.app.timing import Stages
-from overlaysync.core import companions, presence, workload
+from overlaysync.core import companions, presence
 from overlaysync.core.backends import ships_whole
 from overlaysync.core.origin import other_origin
 from overlaysync.errors import UsageError
@@ -220,7 +220,6 @@ def details_of(contact: Contact, situation: Situation) -> dict[str, Any]:
                 inventory.files, snapshot.changes, situation.selection.not_packaged
             ),
             *_links(situation),
-            *([] if situation.problems else workload.running(reading.workload)),
             *(f"{path}: a Git LFS pointer, the image lacks its data" for path in situation.pointers),
         ],
         "workload_ignored": list(reading.workload.record.ignored),

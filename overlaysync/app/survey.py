@@ -17,7 +17,7 @@ from overlaysync.core.backends import excluded, selected, ships_whole
 from overlaysync.core.colliding import judge_letter_case
 from overlaysync.core.evidence import image_commit, judge, judge_overlay
 from overlaysync.core.mapping import Shipped, prove
-from overlaysync.core.planning import is_in_place, make_plan
+from overlaysync.core.planning import make_plan
 from overlaysync.core.selecting import (
     Selection,
     Selector,
@@ -33,9 +33,6 @@ from overlaysync.model.problem import Problem
 from overlaysync.model.target import InstalledFile, InstalledPath, Interpreter
 from overlaysync.model.worktree import ObjectId, RepoPath, Sha256, Snapshot, TreeEntry
 from overlaysync.worktree.worktree import Worktree
-
-CHANGED_NS = 4
-"""Of a stamp, the time of status change."""
 
 
 class Situation(Struct, frozen=True):
@@ -70,6 +67,7 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
     )
     problems = [
         *installation,
+        *workload.judge(reading.workload),
         *companions.judge(contact.name, contact.interpreter, contact.identity, reading.manifest),
         *provenance.judge_mounts(reading.inventory),
         *extensions.judge(reading.inventory, contact.interpreter),
@@ -91,7 +89,6 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
     standing, acknowledged = acknowledge(
         unique(problems), options.acknowledged, remembered(reading.manifest, selection.desired)
     )
-    done = not standing and is_in_place(plan, reading.overlay)
     return Situation(
         reading=reading,
         shipped=shipped,
@@ -99,7 +96,7 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
         baseline=baseline,
         plan=plan,
         files=files,
-        problems=(*standing, *_judge_workload(reading, done=done)),
+        problems=standing,
         acknowledged=acknowledged,
         pointers=drift.installed_pointers(reading.files, pointed),
     )
@@ -181,19 +178,6 @@ def _judge_content(
         *drift.judge(baseline.content, reading.files, touched, reading.overlay),
         *drift.judge_strays(reading.inventory.strays, reading.overlay, interpreter.extension_suffixes),
     )
-
-
-def _judge_workload(reading: Reading, *, done: bool) -> list[Problem]:
-    """With nothing to write (``done``), a process may go on that is younger than the last change there.
-
-    That is the last transaction, rolled back or not, or what anybody else did to a file.
-    """
-    running = reading.workload
-    if not done or not running.processes:
-        return workload.judge(running)
-    touched = (file.stamp[CHANGED_NS] for file in reading.inventory.files if file.stamp is not None)
-    last = max(reading.inventory.changed_at, max(touched, default=0) / 1e9)
-    return workload.judge(workload.doubtful(running, last))
 
 
 def _plan(

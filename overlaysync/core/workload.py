@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from overlaysync.model.manifest import WorkloadRecord
 from overlaysync.model.problem import Problem
@@ -127,23 +127,6 @@ def _remedy(process: RunningProcess, shell: str) -> str:
         return "start the container with another main process (sleep infinity), and the workload in it later"
     kill = f"{shell} 'kill {process.pid}'" if shell else f"kill {process.pid}"
     return f"name it in workload-ignore, or end it: {kill}"
-
-
-def doubtful(workload: Workload, changed_at: float) -> Workload:
-    """Without the processes that are known to have loaded nothing else than is there since ``changed_at``."""
-    processes = (
-        process for process in workload.processes if not process.own_program or _loaded(process) < changed_at
-    )
-    return structs.replace(workload, processes=tuple(processes))
-
-
-def running(workload: Workload) -> list[str]:
-    """Notes on the processes that count, where nothing is to be written."""
-    return [
-        f"process {process.pid} could have the package loaded; it may go on, since nothing is to be written: "
-        f"{describe(process)[:200]}"
-        for process in workload.processes
-    ]
 
 
 def judge_stale(workload: Workload, changed_at: float) -> list[Problem]:

@@ -175,7 +175,6 @@ class RunningProcess(Struct, frozen=True):
     python_path: tuple[str, ...] | None = None
     mapped: tuple[str, ...] = ()  # files below the install root in its memory, or open in it
     loaded: float | None = None  # when its program was started: that of its parent, where it was only forked
-    own_program: bool = False  # it is known that no other process, gone by now, loaded anything for it
 
 
 class Validation(str, enum.Enum):

@@ -83,6 +83,7 @@ class LinkedWorktree:
         carried = self._git.with_variables({"GIT_INDEX_FILE": str(private / INDEX)})
         recorded = port_record.load(private)
         self._refuse_edits(carried, interrupted=(private / CARRYING).exists())
+        (private / CARRYING).unlink(missing_ok=True)  # it left nothing behind
         self._refuse_commits({ported.image_commit, *([recorded.image_commit] if recorded else [])})
         answer = carried.run("write-tree", expected=(0, 128))
         if answer.status:

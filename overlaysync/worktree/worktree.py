@@ -224,11 +224,15 @@ class Worktree:
         """Whether HEAD names another commit than when the worktree was opened."""
         return head_commit(self._git) != self.repository.head
 
+    def end_git(self) -> None:
+        """Ends the process that serves blobs, a forked child's own or the parent's; it may begin again."""
+        self._objects.close()
+
     def close(self) -> None:
         """End the git process that serves blobs, and forget what was captured."""
         if self._ahead is not None:
             self._ahead.wait()
-        self._objects.close()
+        self.end_git()
         if self._capture is not None:
             self._capture.close()
 

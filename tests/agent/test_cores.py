@@ -141,9 +141,9 @@ def test_children_end_where_their_parent_was_killed(tmp_path: Path) -> None:
 
 
 @SEVERAL
-def test_an_interrupt_is_the_parents_affair() -> None:
+def test_an_interrupt_is_the_parents_affair(tmp_path: Path) -> None:
     """Ctrl-C reaches all of them; what the parent would do then, no child does."""
-    seen = []
+    seen = tmp_path / "seen"
 
     def interrupted(part: Sequence[int]) -> list[int]:
         if os.getpid() != PARENT:
@@ -154,8 +154,27 @@ def test_an_interrupt_is_the_parents_affair() -> None:
     try:
         assert in_parts(range(100), 5, interrupted) == doubled(range(100))
     finally:
-        seen.append(os.getpid())
-    assert seen == [PARENT]
+        with seen.open("a") as stream:
+            stream.write(f"{os.getpid()} ")
+    assert seen.read_text() == f"{PARENT} "
+
+
+@SEVERAL
+def test_one_that_is_interrupted_while_it_forks_leaves_nothing() -> None:
+    handles = os.listdir("/proc/self/fd")
+    os.register_at_fork(before=_interrupt_once)
+    INTERRUPTS.append(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        in_parts(range(100), 5, doubled)
+    assert os.listdir("/proc/self/fd") == handles
+
+
+INTERRUPTS: list[signal.Signals] = []
+
+
+def _interrupt_once() -> None:
+    if INTERRUPTS and os.getpid() == PARENT:
+        os.kill(PARENT, INTERRUPTS.pop())  # it is blocked while children are forked
 
 
 def test_an_error_is_raised_whoever_meets_it() -> None:

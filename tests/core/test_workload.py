@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec import structs
 
-from overlaysync.core.workload import Workload, doubtful, find, judge, judge_stale
+from overlaysync.core.workload import Workload, find, judge, judge_stale
 from overlaysync.model.target import Interpreter, RunningProcess
 
 ROOT = "/opt/venv/lib/python3.11/site-packages"
@@ -139,13 +139,3 @@ def test_a_process_from_before_the_push_is_stale() -> None:
     workload = found(process(started=10.0), process(pid=8, started=20.0))
     assert [problem.code for problem in judge_stale(workload, 15.0)] == ["stale-process"]
     assert judge_stale(workload, 5.0) == []
-
-
-def test_beside_nothing_to_write_only_what_surely_loaded_nothing_else() -> None:
-    before, forked = process(started=10.0), process(pid=8, started=20.0, loaded=10.0)
-    rest = [structs.replace(item, own_program=True) for item in (before, forked)]
-    orphan = process(pid=7, started=20.0)
-    young = process(pid=9, started=20.0, own_program=True)
-    assert doubtful(found(*rest, orphan, young), 15.0).processes == (*rest, orphan)
-    unknown = find(None, INTERPRETER, ROOT, ignore=(), whole_machine=False)
-    assert [problem.code for problem in judge(doubtful(unknown, 15.0))] == ["workload-unknown"]

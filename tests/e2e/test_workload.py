@@ -36,62 +36,6 @@ def test_revert_waits_for_it_too(scenario: Scenario) -> None:
     assert scenario.ask("revert")["outcome"] == "applied"
 
 
-def test_with_nothing_to_write_it_may_go_on(scenario: Scenario) -> None:
-    """It started after the overlay; what would be written, if only a way back, is refused all the same."""
-    scenario.edit_generation()
-    scenario.applied()
-    start(scenario.container, "python3", "-c", SERVE)
-    answer = scenario.push()
-    assert (answer["outcome"], answer["exit_code"], answer["problems"]) == ("unchanged", 0, [])
-    assert "could have the package loaded; it may go on" in str(answer["details"]["notes"])
-    assert scenario.ask("status", "--check")["exit_code"] == 0
-    for generation in (3, 1):
-        scenario.edit_generation(generation)
-        assert codes(scenario.refused()) == ["workload"]
-
-
-def test_with_nothing_to_write_what_was_there_meanwhile_counts(scenario: Scenario) -> None:
-    """Somebody wrote to a file in the container, and put it back when a server had loaded it."""
-    scenario.edit_generation()
-    scenario.applied()
-    place = f"{scenario.site}/sample_pkg/engine.py"
-    for command in (f"cp -p {place} /tmp/kept", f"echo >> {place}"):
-        scenario.container.exec("sh", "-c", command, check=True)
-    start(scenario.container, "python3", "-c", SERVE)
-    scenario.container.exec("cp", "-p", "/tmp/kept", place, check=True)
-    answer = scenario.refused()
-    assert (answer["exit_code"], codes(answer)) == (6, ["workload"])
-
-
-ORPHANED = """
-import sample_pkg.ops, os, time
-if os.fork() == 0:
-    time.sleep(1)
-    open("/tmp/ready", "w")
-    time.sleep(600)
-"""
-
-
-def test_with_nothing_to_write_a_fork_of_what_is_gone_is_not_known(scenario: Scenario) -> None:
-    """It may have what its parent loaded before the push."""
-    scenario.edit_generation()
-    scenario.applied()
-    start(scenario.container, "python3", "-c", ORPHANED)
-    answer = scenario.refused()
-    assert (answer["exit_code"], codes(answer)) == (6, ["workload"])
-
-
-def test_with_nothing_to_write_one_with_the_old_code_is_told(scenario: Scenario) -> None:
-    start(scenario.container, "python3", "-c", SERVE)
-    assert scenario.push()["outcome"] == "unchanged"  # there is no overlay that it could be older than
-    scenario.edit_generation()
-    scenario.project.write("overlaysync.toml", '[[package]]\nworkload-ignore = ["python3 *"]\n')
-    scenario.applied()
-    (scenario.project.path / "overlaysync.toml").unlink()
-    answer = scenario.refused()
-    assert (answer["exit_code"], codes(answer)) == (6, ["workload"])
-
-
 def test_what_the_configuration_ignores(scenario: Scenario) -> None:
     start(scenario.container, "python3", "-c", SERVE, "jupyter")
     scenario.edit_generation()

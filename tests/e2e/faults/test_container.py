@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 
 from tests.e2e.faults.test_host import ended, start
-from tests.e2e.processes import SERVE
-from tests.e2e.processes import start as serve
 from tests.e2e.scenario import Scenario, Stage, check_answer, codes
 from tests.e2e.test_sequence import sources
 from tests.e2e.watcher import watching
@@ -117,29 +115,6 @@ def test_a_container_that_is(stage: Stage, name: str) -> None:
         told = scenario.ask("status")["details"]["recovered"]
         assert told == "an interrupted transaction was rolled back"
     recovers(scenario, before)
-
-
-def load_and_kill_agent(scenario: Scenario, _process: subprocess.Popen[str]) -> None:
-    """A server loads the new files before the agent that put them there is killed."""
-    container = scenario.container
-    serve(container, "python3", "-c", SERVE)
-    rows = container.engine.run("top", container.name, "-eo", "pid,args").stdout.splitlines()
-    agents = [int(row.split()[0]) for row in rows if b" -E -s -S -B -c " in row]
-    for agent in agents:
-        os.kill(agent, signal.SIGKILL)
-
-
-def test_what_loaded_what_is_rolled_back(stage: Stage) -> None:
-    """Nothing is to be written after it, and yet the server has other code than is there."""
-    scenario = stage.set(prepare=hook)
-    assert check_answer(interrupted(scenario, load_and_kill_agent))["exit_code"] == 7
-    scenario.edit_generation(1)
-    answer = scenario.push()
-    assert answer["details"]["recovered"] == "an interrupted transaction was rolled back"
-    assert (answer["exit_code"], codes(answer)) == (6, ["workload"])
-    again = scenario.push()  # the recovery is over, and the server has still what was rolled back
-    assert again["details"]["recovered"] is None
-    assert (again["exit_code"], codes(again)) == (6, ["workload"])
 
 
 def test_one_that_is_removed_and_made_anew(stage: Stage) -> None:
