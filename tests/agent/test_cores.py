@@ -162,10 +162,14 @@ def test_an_interrupt_is_the_parents_affair(tmp_path: Path) -> None:
 @SEVERAL
 def test_one_that_is_interrupted_while_it_forks_leaves_nothing() -> None:
     handles = os.listdir("/proc/self/fd")
-    os.register_at_fork(before=_interrupt_once)
-    INTERRUPTS.append(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        in_parts(range(100), 5, doubled)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # else what began the tests ignores it
+    try:
+        os.register_at_fork(before=_interrupt_once)
+        INTERRUPTS.append(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            in_parts(range(100), 5, doubled)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert os.listdir("/proc/self/fd") == handles
 
 

@@ -41,7 +41,10 @@ def test_one_that_is_given_up_before_the_greeting(tmp_path: Path) -> None:
         assert is_there(marker)
         raise UsageError("the worktree is none")
     assert time.monotonic() - began < 30
-    assert not is_running(int(marker.read_text()))
+    pid, deadline = int(marker.read_text()), time.monotonic() + 20
+    while is_running(pid):  # it may have been started just then, and is killed when that is known
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_an_error_of_the_call_comes_where_it_is_waited_for(tmp_path: Path) -> None:
@@ -57,7 +60,7 @@ def test_the_thread_ends_with_the_call(tmp_path: Path) -> None:
     deadline = time.monotonic() + 20
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
 
 
 def test_a_look_that_nobody_takes_is_ended_with_the_call(tmp_path: Path) -> None:
@@ -69,7 +72,7 @@ def test_a_look_that_nobody_takes_is_ended_with_the_call(tmp_path: Path) -> None
     with Call(Options(worktree=repository.path, container="nonsense:x", distribution="sample")) as call:
         looking = call.looking()
         assert call.looking() is looking
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
 
