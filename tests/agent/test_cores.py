@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -178,7 +179,7 @@ INTERRUPTS: list[signal.Signals] = []
 
 def _interrupt_once() -> None:
     if INTERRUPTS and os.getpid() == PARENT:
-        os.kill(PARENT, INTERRUPTS.pop())  # it is blocked while children are forked
+        signal.pthread_kill(threading.get_ident(), INTERRUPTS.pop())  # blocked while children are forked
 
 
 def test_an_error_is_raised_whoever_meets_it() -> None:
