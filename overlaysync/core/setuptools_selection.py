@@ -22,12 +22,15 @@ PACKAGE_FINDERS = ("find_packages", "find_namespace_packages")
 class Selection(Struct, frozen=True):
     """What is written down; None where it is not, or not in a form that can be read without running it.
 
-    ``include``, ``exclude``: patterns of package names. ``data``: patterns of files by package. ``more``:
+    ``finds``: packages are found, by ``include`` and ``exclude``, which are patterns of their names;
+    ``namespaces``: also those without an ``__init__.py``. ``data``: patterns of files by package. ``more``:
     others are listed elsewhere (``MANIFEST.in``, a plug-in that asks git), so what is not selected may ship.
     """
 
     packages: Names | None = None
     modules: Names | None = None
+    finds: bool = False
+    namespaces: bool = False
     include: Names = ("*",)
     exclude: Names = ()
     data: Mapping[str, Names] | None = None
@@ -100,12 +103,14 @@ def _of_pyproject(content: bytes) -> Selection | None:
     except (tomli.TOMLDecodeError, UnicodeDecodeError, RecursionError, AttributeError):
         return None
     find = packages.get("find") if isinstance(packages, dict) else None
-    find = find if isinstance(find, dict) else {}
+    finds, find = find is not None, find if isinstance(find, dict) else {}
     if packages is None and "py-modules" not in table:
         return None
     return Selection(
         packages=_names(packages),
         modules=_names(table.get("py-modules")),
+        finds=finds,
+        namespaces=finds and find.get("namespaces") is not False,  # unlike by the older files' finders
         include=_names(find.get("include")) or ("*",),
         exclude=_names(find.get("exclude")) or (),
         data=_data(table.get("package-data")),
@@ -129,11 +134,14 @@ def _of_setup_cfg(content: bytes) -> Selection | None:
     packages, modules = listed("options", "packages"), listed("options", "py_modules")
     if packages is None and modules is None:
         return None
+    finder = packages[0] if packages and packages[0].startswith("find") else None
     by_package = "options.package_data"
     data = parser.options(by_package) if parser.has_section(by_package) else ()
     return Selection(
-        packages=None if packages and packages[0].startswith("find") else packages,
+        packages=packages if finder is None else None,
         modules=modules,
+        finds=finder is not None,
+        namespaces=finder == "find_namespace:",
         include=listed("options.packages.find", "include") or ("*",),
         exclude=listed("options.packages.find", "exclude") or (),
         data={package: listed(by_package, package) or () for package in data} or None,
@@ -153,6 +161,8 @@ def _of_setup_py(content: bytes) -> Selection | None:
     return Selection(
         packages=_names(_literal(packages)),
         modules=_names(_literal(modules)),
+        finds=isinstance(packages, ast.Call) and _called(packages) in PACKAGE_FINDERS,
+        namespaces=isinstance(packages, ast.Call) and "namespace" in _called(packages),
         include=_names(found.get("include")) or ("*",),
         exclude=_names(found.get("exclude")) or (),
         data=_data(_literal(keywords.get("package_data"))),

@@ -128,6 +128,8 @@ class ShippingRule:
         siblings = self._around.beside(directory, ".py")
         if siblings:
             return self._by(path, directory, siblings, f"the .py files tracked in {directory or 'the root'}")
+        if self._may_be_found(path):
+            return Shipping(Ships.UNPROVEN, "it begins a package at the top, which setuptools may find")
         for ancestor in directories_above(directory):
             known = self._around.beside(ancestor, ".py")
             if known and not self._around.ships_any(known):
@@ -135,6 +137,29 @@ class ShippingRule:
             if known:
                 return self._new_package(path, ancestor)
         return Shipping(Ships.NO, "no directory above it ships Python files")
+
+    def _may_be_found(self, path: RepoPath) -> bool:
+        """Whether a new package at the top is what setuptools looks for; nothing at HEAD is like it.
+
+        Where HEAD has Python that it would find, and that does not ship, that is not all that decides.
+        """
+        roots = [pair.source for pair in self._shipped.pairs if not pair.installed]
+        for root in roots if self._selection.finds else ():
+            if self._is_found(path, root):
+                start = f"{root}/" if root else ""
+                top = start + path.removeprefix(start).partition("/")[0]
+                tracked = self._around.below(root, ".py")
+                unshipped = [other for other in tracked if not self._around.ships_any([other])]
+                is_new = not any(other.startswith(f"{top}/") for other in tracked)
+                return is_new and not any(self._is_found(other, root) for other in unshipped)
+        return False
+
+    def _is_found(self, path: RepoPath, root: str) -> bool:
+        start = f"{root}/" if root else ""
+        place = InstalledPath(path.removeprefix(start))
+        top, is_below, _ = place.partition("/")
+        is_package = self._selection.namespaces or f"{start}{top}/__init__.py" in self._present
+        return path.startswith(start) and bool(is_below) and is_package and self._selection.takes(place)
 
     def _unshipped_in(self, directory: str) -> list[RepoPath]:
         """Files of a directory inside a package that do not ship, though others of their extension do."""

@@ -250,3 +250,38 @@ def test_build_files_for_another_backend_are_not_read() -> None:
     assert unread_by_backend(backend("setuptools.build_meta")) == ()
     assert unread_by_backend(backend("hatchling.build", 'backend-path = ["."]\n')) == ()
     assert unread_by_backend({}) == ()
+
+
+FIND = "[tool.setuptools.packages.find]\nwhere = ['src']\n"
+
+
+@pytest.mark.parametrize(
+    ("build", "names", "ships"),
+    [
+        (FIND, ["__init__.py", "a.py"], Ships.UNPROVEN),
+        (FIND, ["a.py"], Ships.UNPROVEN),  # found as a namespace, which this file's finder does by default
+        (FIND + "namespaces = false\n", ["a.py"], Ships.NO),
+        (FIND + "namespaces = false\n", ["__init__.py"], Ships.UNPROVEN),
+        (FIND + "include = ['pk*']\n", ["__init__.py"], Ships.NO),
+        (FIND + "include = ['ext*']\n", ["__init__.py"], Ships.UNPROVEN),
+        (FIND + "exclude = ['extra*']\n", ["__init__.py"], Ships.NO),
+        ("[tool.setuptools]\npackages = ['pkg']\n", ["__init__.py"], Ships.NO),
+        ("[build-system]\nrequires = ['flit_core']\n", ["__init__.py"], Ships.NO),
+    ],
+)
+def test_a_package_at_the_top_may_be_found(build: str, names: list[str], ships: Ships) -> None:
+    """It is imported by what is pushed, and is not there: to call it not packaged would be a guess."""
+    paths = [RepoPath(f"src/extra/{name}") for name in names]
+    judged = [rule(PACKAGE, paths, build=build).judge(path).ships for path in paths]
+    assert judged == [ships] * len(paths)
+
+
+def test_where_others_that_fit_do_not_ship_it_is_not_guessed_at() -> None:
+    tracked, new = (*PACKAGE, "src/other/__init__.py"), RepoPath("src/extra/__init__.py")
+    assert rule(tracked, [new], left_out=["src/other/__init__.py"], build=FIND).judge(new).ships is Ships.NO
+    assert rule(tracked, [new], build=FIND).judge(new).ships is Ships.UNPROVEN
+
+
+def test_what_is_not_where_packages_are_looked_for_is_none() -> None:
+    for path in map(RepoPath, ("tools/a.py", "src/single.py", "tools/__init__.py")):
+        assert rule(PACKAGE, [path], build=FIND).judge(path).ships is Ships.NO
