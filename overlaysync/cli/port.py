@@ -23,6 +23,7 @@ def command(directory: str, /, branch: str | None, place: str | None, as_json: b
     HEAD must be the commit that the image was built from. Where yours has moved on, its state (commits, edits
     and new files) is laid onto the image commit in a linked worktree, as an uncommitted difference to push
     from. Your own worktree is not touched. What does not go together is told file by file.
+    The linked worktree stays until you remove it: git worktree remove --force DIR.
     """
     from overlaysync.app.port import Source, port
 

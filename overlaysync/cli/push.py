@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @common.image_index_option
 @common.acknowledge_option
 @common.port_option
-@click.option("--dry-run", is_flag=True, help="Print the plan; write nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the plan; nothing is written to the target.")
 @common.json_option
 @click.pass_obj
 def command(directory: str, /, ported: bool, dry_run: bool, as_json: bool, **given: Any) -> int:
