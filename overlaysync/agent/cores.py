@@ -95,19 +95,18 @@ class _Child:
 
     def answer(self, deadline: float) -> list[Result] | None:
         """What it found; None where it came to no end, or not in time."""
-        said = []
+        if self._pid < 0:
+            return None
         readable = select.poll()
-        if self._pid > 0:
-            readable.register(self._reading, select.POLLIN)
-        while self._pid > 0:
+        readable.register(self._reading, select.POLLIN)
+        said, piece = [], b"begun"
+        while piece:
             left = deadline - time.monotonic()
             if left <= 0 or not readable.poll(left * 1000):
                 return None
             piece = os.read(self._reading, PIECE)
-            if not piece:
-                break
             said.append(piece)
-        return self._codec.loads(b"".join(said)) if said and self._wait() == 0 else None
+        return self._codec.loads(b"".join(said)) if any(said) and self._wait() == 0 else None
 
     def _wait(self) -> int:
         pid, self._pid = self._pid, -1

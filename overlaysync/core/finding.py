@@ -41,10 +41,10 @@ def in_development(problem: Problem, change: Change, ported: Ported) -> Problem:
     return structs.replace(problem, next_step=_next_step(problem.code, change, ported))
 
 
-def listed(items: Sequence[str], limit: int = 6) -> str:
-    """At most ``limit`` of the items, and how many more there are."""
+def listed(items: Sequence[object], limit: int = 6) -> str:
+    """At most ``limit`` of the items, as text, and how many more there are."""
     more = len(items) - limit
-    return ", ".join(items[:limit]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(map(str, items[:limit])) + (f" and {more} more" if more > 0 else "")
 
 
 def printable(text: str) -> str:

@@ -60,9 +60,7 @@ def judge_requirements_file(before: bytes | None, after: bytes | None) -> Judgem
     changed = differences(_lines(before), _lines(after))
     if not changed:
         return Judgement(note="comments or formatting only")
-    return Judgement(
-        (Finding("requirement-change", f"{title(changed)}: {listed([str(each) for each in changed])}"),)
-    )
+    return Judgement((Finding("requirement-change", f"{title(changed)}: {listed(changed)}"),))
 
 
 def judge_lock(before: bytes | None, after: bytes | None) -> Judgement:

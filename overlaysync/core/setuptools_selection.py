@@ -158,11 +158,12 @@ def _of_setup_py(content: bytes) -> Selection | None:
     if packages is None and modules is None:
         return None
     found = _finder_arguments(packages)
+    finder = _called(packages) if isinstance(packages, ast.Call) else ""
     return Selection(
         packages=_names(_literal(packages)),
         modules=_names(_literal(modules)),
-        finds=isinstance(packages, ast.Call) and _called(packages) in PACKAGE_FINDERS,
-        namespaces=isinstance(packages, ast.Call) and "namespace" in _called(packages),
+        finds=finder in PACKAGE_FINDERS,
+        namespaces="namespace" in finder,
         include=_names(found.get("include")) or ("*",),
         exclude=_names(found.get("exclude")) or (),
         data=_data(_literal(keywords.get("package_data"))),

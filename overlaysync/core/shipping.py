@@ -145,21 +145,23 @@ class ShippingRule:
         """
         roots = [pair.source for pair in self._shipped.pairs if not pair.installed]
         for root in roots if self._selection.finds else ():
-            if self._is_found(path, root):
-                start = f"{root}/" if root else ""
-                top = start + path.removeprefix(start).partition("/")[0]
+            place = self._found(path, root)
+            if place is not None:
+                top = path.removesuffix(place) + place.partition("/")[0]
                 tracked = self._around.below(root, ".py")
-                unshipped = [other for other in tracked if not self._around.ships_any([other])]
-                is_new = not any(other.startswith(f"{top}/") for other in tracked)
-                return is_new and not any(self._is_found(other, root) for other in unshipped)
+                unshipped = (other for other in tracked if not self._around.ships_any([other]))
+                is_new = not self._around.below(top, ".py")
+                return is_new and all(self._found(other, root) is None for other in unshipped)
         return False
 
-    def _is_found(self, path: RepoPath, root: str) -> bool:
+    def _found(self, path: RepoPath, root: str) -> InstalledPath | None:
+        """Where setuptools would install a file of a package that it finds in a directory; else None."""
         start = f"{root}/" if root else ""
         place = InstalledPath(path.removeprefix(start))
         top, is_below, _ = place.partition("/")
         is_package = self._selection.namespaces or f"{start}{top}/__init__.py" in self._present
-        return path.startswith(start) and bool(is_below) and is_package and self._selection.takes(place)
+        is_found = path.startswith(start) and is_below and is_package and self._selection.takes(place)
+        return place if is_found else None
 
     def _unshipped_in(self, directory: str) -> list[RepoPath]:
         """Files of a directory inside a package that do not ship, though others of their extension do."""

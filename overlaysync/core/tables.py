@@ -40,7 +40,7 @@ class Difference(NamedTuple):
     def __str__(self) -> str:
         if _requirement_list(self.before) and _requirement_list(self.after):
             changed = requirements.differences(self.before or [], self.after or [])
-            return f"{self.key}: {listed([str(each) for each in changed])}" if changed else self.key
+            return f"{self.key}: {listed(changed)}" if changed else self.key
         return f"{self.key}: {_short(self.before)} -> {_short(self.after)}"
 
 
@@ -70,7 +70,7 @@ def judge(found: list[tuple[Difference, Effect]]) -> Judgement:
         changed = [difference for difference, its_effect in found if its_effect is kind]
         if changed:
             what = "the build uses" if kind is Effect.BUILD else f"{_title(changed)},"
-            findings.append(Finding(kind.value, f"{what} {listed([str(each) for each in changed])}"))
+            findings.append(Finding(kind.value, f"{what} {listed(changed)}"))
     if findings:
         return Judgement(tuple(findings))
     return Judgement(note=_harmless(found))

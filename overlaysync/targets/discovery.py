@@ -58,11 +58,10 @@ def service(named: str) -> str:
     if len(found) == 1:
         return found[0][0]
     if not found:
-        meant = _close(name, {labels[SERVICE] for _, labels in running if SERVICE in labels})
-        instead = f"write compose:{' or compose:'.join(meant)} if that is what is meant, or " if meant else ""
+        others = {labels[SERVICE] for _, labels in running if SERVICE in labels}
         raise TargetError(
             f"no container of the Compose service {named!r} is running",
-            f"{instead}start it: docker compose up --detach",
+            f"{instead(name, others, 'compose:')}start it: docker compose up --detach",
             code="no-container",
         )
     listing = ", ".join(f"{container} (project {project})" for container, project in sorted(found))
@@ -73,21 +72,22 @@ def service(named: str) -> str:
     )
 
 
-def similar(name: str, program: str) -> list[str]:
-    """Containers of an engine, running or not, whose names are close to one that is not there."""
+def containers(program: str) -> set[str]:
+    """Names of an engine's containers, running or not; none where it does not answer."""
     try:
         # with those of its links, which are paths
         listing = _engine("ps", "--all", "--format", "{{.Names}}", program=program)
     except TargetError:
-        return []
-    names = listing.replace(",", "\n").splitlines()
-    return _close(name, {other for other in names if other != name})
+        return set()
+    return set(listing.replace(",", "\n").splitlines())
 
 
-def _close(name: str, others: set[str]) -> list[str]:
+def instead(name: str, others: set[str], prefix: str = "") -> str:
+    """How a next step begins that names those close to a name which is not there; empty where none is."""
     import difflib
 
-    return difflib.get_close_matches(name, others)
+    meant = [f"{prefix}{other}" for other in difflib.get_close_matches(name, others)]
+    return f"write {' or '.join(meant)} if that is what is meant, or " if meant else ""
 
 
 def _running() -> Sequence[tuple[str, Mapping[str, str]]]:

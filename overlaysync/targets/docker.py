@@ -238,8 +238,7 @@ class DockerTransport:
     def _engine_error(self, stderr: str) -> TargetError | None:
         lowered = stderr.lower()
         if "no such container" in lowered:
-            meant = discovery.similar(self.name, self.program)
-            instead = f"write {' or '.join(meant)} if that is what is meant, or " if meant else ""
+            instead = discovery.instead(self.name, discovery.containers(self.program) - {self.name})
             return TargetError(
                 f"there is no container named {self.name}",
                 f"{instead}list them: {self.program} ps --all",
