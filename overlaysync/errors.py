@@ -90,6 +90,18 @@ class WorktreeChangedError(ApplyError):
     default_code = "unstable-file"
 
 
+class AnotherTargetError(ApplyError):
+    """Of several targets of one run, this one is as it was because another could not be changed."""
+
+    default_code = "another-target"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "another target of the same run could not be changed; this one is as it was",
+            "see what is said of the other one",
+        )
+
+
 class LockedError(OverlaysyncError):
     """Another run works on the same target."""
 
@@ -126,6 +138,9 @@ class InterruptedRunError(OverlaysyncError):
             "see where things stand: overlaysync status",
         )
 
+
+REFUSALS = (3, 4, 5, 6)
+"""Exit codes of what was refused; what ends with another one but 0 and 1 failed."""
 
 EXIT_CODES: dict[int, str] = {
     0: "applied, or nothing to do",
@@ -171,6 +186,7 @@ ERROR_CODES: dict[str, str] = {
     "read-back": "What was read back after applying is not what was to be put there.",
     "unfinished": "What was interrupted can be neither finished nor rolled back now; the message says what "
     "stands at each path that is not as it was, and where the originals are.",
+    "another-target": "Another target of the same run was refused or failed, so that this one is as it was.",
     "locked": "Another run works on the same target.",
     "superseded": "Another worktree's overlay took the place of the one that a watch put there; the watch "
     "takes it back with the next change of its own.",

@@ -105,7 +105,10 @@ class Call:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """One that has not been answered yet is not waited for."""
+        self.close()
+
+    def close(self) -> None:
+        """One that has not been answered yet is not waited for. Any thread may call it, and again."""
         with self._turn:
             self._given_up = True
             if self._waiting_for is not None:

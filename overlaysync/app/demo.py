@@ -108,7 +108,7 @@ class Demo:
         self, title: str, name: str, use_case: Callable[..., Result], outcome: str, says: str | None = None
     ) -> Step:
         with Call(self.options) as call:
-            result = use_case(call, silent)
+            result = use_case([call], silent)
         self._expect(result.outcome == outcome, f"{name} came out as {result.outcome}: {_reasons(result)}")
         self._expect(
             result.exit_code == (3 if outcome == "refused" else 0), f"{name} ended with another exit code"

@@ -15,6 +15,7 @@ from overlaysync.app.port import Source, push_carried
 from overlaysync.app.push import push_over
 from overlaysync.app.reading import find_workload
 from overlaysync.app.records import digest_of_diff
+from overlaysync.app.several import Run
 from overlaysync.app.survey import Situation
 from overlaysync.app.telling import HELD_SECONDS, Outcome, Teller, after
 from overlaysync.app.timing import Stages
@@ -139,7 +140,7 @@ class Follower:
         self._contact = contact
         try:
             with looking as worktree:
-                result = push_over(contact, worktree, options, stages, hold=self._hold)
+                result = push_over(Run(contact, options, stages), worktree, hold=self._hold)
         except KeyboardInterrupt:
             self.cut_short = True
             raise

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from overlaysync.app.calling import Call
 from overlaysync.app.contact import Contact, contact
@@ -10,8 +11,10 @@ from overlaysync.app.looking import Looking
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.port import Source, push_carried
 from overlaysync.app.read_back import read_back
+from overlaysync.app.reading import WorktreeReading
 from overlaysync.app.records import Cause, Task, digest_of_diff
 from overlaysync.app.report import applied, result_of
+from overlaysync.app.several import Run, in_targets_of_worktree
 from overlaysync.app.store import last_record
 from overlaysync.app.survey import Situation, survey
 from overlaysync.app.timing import Stages
@@ -29,37 +32,37 @@ Hold = Callable[[Situation], None]
 """Raises to give up; asked when everything is read, and again before anything is renamed."""
 
 
-def push(call: Call, stage: Stage, *, dry_run: bool = False, source: Source | None = None) -> Result:
+def push(calls: Sequence[Call], stage: Stage, *, dry_run: bool = False) -> Result:
     """Reads everything, decides, and unless something stands in the way carries it out and proves it.
 
-    ``source``: is carried onto the image commit first, and pushed from there.
-
-    Raises every error of ``overlaysync.errors`` that ends a run; refusals are results.
+    Raises every error of ``overlaysync.errors`` that ends a run (see ``in_targets``); refusals are results.
     """
+    return in_targets_of_worktree("push", calls, stage, partial(push_over, dry_run=dry_run))
+
+
+def push_ported(call: Call, stage: Stage, source: Source, *, dry_run: bool = False) -> Result:
+    """The same of what is carried onto the image commit first."""
     stages = Stages(stage)
-    if source is None:
-        with call.looking() as worktree:
-            return push_over(contact(call, stages), worktree, call.options, stages, dry_run=dry_run)
     target = contact(call, stages, ahead=False)
 
     def push_there(there: Options) -> Result:
         with Looking(there) as worktree:
-            return push_over(target, worktree, there, stages, dry_run=dry_run)
+            return push_over(Run(target, there, stages), worktree, dry_run=dry_run)
 
     return push_carried(target, call.options, source, stages, push_there)
 
 
 def push_over(
-    target: Contact,
+    run: Run,
     worktree: Worktree,
-    options: Options,
-    stages: Stages,
+    looked: WorktreeReading | None = None,
     *,
     dry_run: bool = False,
     hold: Hold = lambda _: None,
 ) -> Result:
-    """A push over a contact that is there already."""
-    situation = survey(target, worktree, options, stages)
+    """A push over a contact that is there already. ``looked``: see ``read``."""
+    target, stages = run.target, run.stages
+    situation = survey(target, worktree, run.options, stages, looked)
     hold(situation)
     if situation.problems:
         code = exit_code(situation.problems)
@@ -68,8 +71,9 @@ def push_over(
         return result_of("push", "planned", 0, target, situation, stages.milliseconds())
     if is_in_place(situation.plan, situation.reading.overlay):
         return _unchanged(target, situation, stages)
-    manifest = _apply(target, worktree, situation, options, stages, hold)
-    return applied(result_of("push", "planned", 0, target, situation, {}), manifest, options, stages)
+    run.agree()
+    manifest = _apply(run, worktree, situation, hold)
+    return applied(result_of("push", "planned", 0, target, situation, {}), manifest, run.options, stages)
 
 
 def _unchanged(target: Contact, situation: Situation, stages: Stages) -> Result:
@@ -84,14 +88,7 @@ def _unchanged(target: Contact, situation: Situation, stages: Stages) -> Result:
     return result_of("push", "unchanged", 0, target, situation, timings)
 
 
-def _apply(
-    target: Contact,
-    worktree: Worktree,
-    situation: Situation,
-    options: Options,
-    stages: Stages,
-    hold: Hold,
-) -> Manifest:
+def _apply(run: Run, worktree: Worktree, situation: Situation, hold: Hold) -> Manifest:
     changes = {change.path: change for change in situation.reading.snapshot.changes}
 
     def last_look() -> None:
@@ -108,11 +105,17 @@ def _apply(
         if operation.source in changes and changes[operation.source].executable
     ]
     reading = situation.reading
-    last = last_record(options, target, reading.manifest, reading.snapshot.repository.root)
+    last = last_record(run.options, run.target, reading.manifest, reading.snapshot.repository.root)
     task = Task(
-        target, reading.inventory, situation.plan, situation.files, _cause(situation), reading.manifest, last
+        run.target,
+        reading.inventory,
+        situation.plan,
+        situation.files,
+        _cause(situation),
+        reading.manifest,
+        last,
     )
-    return carry_out(task, content, executable, last_look, stages)
+    return carry_out(task, content, executable, last_look, run.stages, run.agree)
 
 
 def _cause(situation: Situation) -> Cause:

@@ -26,15 +26,21 @@ from overlaysync.model.worktree import ObjectId, RepoPath, Snapshot, TreeEntry
 from overlaysync.worktree.worktree import Worktree
 
 
-class Reading(Struct, frozen=True):
+class WorktreeReading(Struct, frozen=True):
+    """What was read of the worktree. ``build_files``: HEAD's, by name."""
+
+    snapshot: Snapshot
+    classified: tuple[ClassifiedChange, ...]
+    build_files: dict[str, bytes]
+
+
+class Reading(WorktreeReading, frozen=True):
     """What was read.
 
     ``files``: RECORD's, without those of the dist-info, which installers write. ``known``: the commits that
     the evidence names and the repository has. ``image_tree``: the image commit's (None: it is not known).
     """
 
-    snapshot: Snapshot
-    classified: tuple[ClassifiedChange, ...]
     inventory: Inventory
     files: tuple[InstalledFile, ...]
     manifest: Manifest | None
@@ -43,11 +49,10 @@ class Reading(Struct, frozen=True):
     evidence: tuple[Evidence, ...]
     known: frozenset[ObjectId]
     image_tree: Mapping[RepoPath, TreeEntry] | None
-    build_files: dict[str, bytes]  # HEAD's, by name
 
 
-def read(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -> Reading:
-    """Takes the lock in the target. Raises BaselineError, TargetError, LockedError, OverlayDamagedError."""
+def read_worktree(contact: Contact, worktree: Worktree, stage: Stage) -> WorktreeReading:
+    """The worktree, as the configuration of a target's package has it. Raises BaselineError."""
     stage("reading the worktree")
     snapshot = worktree.snapshot()
     build_files = {
@@ -57,6 +62,23 @@ def read(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -
     }
     unread = (*not_built(contact), *unread_by_backend(build_files))
     classified, unstable = classify_changes(snapshot, worktree, unread)
+    snapshot = structs.replace(snapshot, problems=(*snapshot.problems, *unstable))
+    return WorktreeReading(snapshot=snapshot, classified=classified, build_files=build_files)
+
+
+def read(
+    contact: Contact,
+    worktree: Worktree,
+    options: Options,
+    stage: Stage,
+    looked: WorktreeReading | None = None,
+) -> Reading:
+    """Takes the lock in the target. Raises BaselineError, TargetError, LockedError, OverlayDamagedError.
+
+    ``looked``: what was read of the worktree already.
+    """
+    looked = looked or read_worktree(contact, worktree, stage)
+    snapshot = looked.snapshot
     stage("reading the target")
     inventory = contact.open(snapshot.repository.object_format)
     manifest = read_manifest(contact, inventory)
@@ -69,8 +91,8 @@ def read(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -
         tree = worktree.tree(commit)
     own = inventory.metadata + "/"
     return Reading(
-        snapshot=structs.replace(snapshot, problems=(*snapshot.problems, *unstable)),
-        classified=classified,
+        snapshot=snapshot,
+        classified=looked.classified,
         inventory=inventory,
         files=tuple(file for file in inventory.files if not file.path.startswith(own)),
         manifest=manifest,
@@ -79,7 +101,7 @@ def read(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -
         evidence=gathered,
         known=known,
         image_tree=tree,
-        build_files=build_files,
+        build_files=looked.build_files,
     )
 
 

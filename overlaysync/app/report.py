@@ -15,7 +15,7 @@ from overlaysync.app.timing import Stages
 from overlaysync.core import companions, presence
 from overlaysync.core.backends import ships_whole
 from overlaysync.core.origin import other_origin
-from overlaysync.errors import UsageError
+from overlaysync.errors import REFUSALS, OverlaysyncError, UsageError
 from overlaysync.model.evidence import Baseline
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Action, Operation, Placement, Plan
@@ -82,6 +82,17 @@ def problems_of(problems: Sequence[Problem]) -> tuple[ResultProblem, ...]:
     return tuple(
         ResultProblem(code=item.code, path=item.path, message=item.message, next_step=item.next_step)
         for item in problems
+    )
+
+
+def failure_of(command: str, error: OverlaysyncError, target: ResultTarget) -> Result:
+    """The result for one of several targets where an error ended the run."""
+    return Result(
+        command=command,
+        outcome="refused" if error.exit_code in REFUSALS else "failed",
+        exit_code=error.exit_code,
+        target=target,
+        problems=(ResultProblem(error.code, None, error.message, error.next_step),),
     )
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from msgspec import structs
 
 from overlaysync.app.calling import Call
-from overlaysync.app.contact import Contact, contact
+from overlaysync.app.contact import Contact
 from overlaysync.app.options import Stage
 from overlaysync.app.reading import find_workload
 from overlaysync.app.records import Cause, Task, overlay_of, read_manifest
 from overlaysync.app.report import about, applied, operations_of, problems_of, target_of
+from overlaysync.app.several import Run, in_targets
 from overlaysync.app.timing import Stages
 from overlaysync.app.transact import carry_out
 from overlaysync.app.verify import lost_record
@@ -24,19 +26,22 @@ from overlaysync.model.result import Result
 from overlaysync.model.target import InstalledFile, InstalledPath, Inventory
 
 
-def revert(call: Call, stage: Stage, *, dry_run: bool = False) -> Result:
+def revert(calls: Sequence[Call], stage: Stage, *, dry_run: bool = False) -> Result:
     """Puts every original back, byte for byte, with owner, mode and times; removes what was added.
 
     Needs no baseline: what comes back was kept in the target.
     """
-    stages = Stages(stage)
-    target = contact(call, stages)
+    return in_targets("revert", calls, stage, partial(_revert, dry_run=dry_run))
+
+
+def _revert(run: Run, *, dry_run: bool) -> Result:
+    target, stages = run.target, run.stages
     stages("reading the target")
     inventory = target.open("sha1")
     manifest = read_manifest(target, inventory)
     if manifest is None:
         result = _result(target, inventory, Plan(), None, stages)
-        missed = lost_record(call.options, target, None)
+        missed = lost_record(run.options, target, None)
         if lost := [problem for problem in missed if problem.code == "record-lost"]:
             code = exit_code(lost)
             return structs.replace(result, outcome="refused", exit_code=code, problems=problems_of(lost))
@@ -50,8 +55,9 @@ def revert(call: Call, stage: Stage, *, dry_run: bool = False) -> Result:
         return structs.replace(result, outcome="refused", exit_code=code, problems=problems_of(problems))
     if dry_run:
         return result
-    done = _apply(target, inventory, manifest, plan, files, stages)
-    return applied(result, done, call.options, stages)
+    run.agree()
+    done = _apply(run, inventory, manifest, plan, files)
+    return applied(result, done, run.options, stages)
 
 
 def _plan(
@@ -65,22 +71,21 @@ def _plan(
 
 
 def _apply(
-    target: Contact,
+    run: Run,
     inventory: Inventory,
     manifest: Manifest,
     plan: Plan,
     files: dict[InstalledPath, InstalledFile],
-    stages: Stages,
 ) -> Manifest:
     cause = Cause(
         command="revert",
         repository=manifest.repository,
         diff_sha256=manifest.diff_sha256,
         baseline=manifest.baseline,
-        workload=find_workload(target, inventory.root).record,
+        workload=find_workload(run.target, inventory.root).record,
     )
-    task = Task(target, inventory, plan, files, cause, manifest, manifest)
-    return carry_out(task, _no_content, (), lambda: None, stages)
+    task = Task(run.target, inventory, plan, files, cause, manifest, manifest)
+    return carry_out(task, _no_content, (), lambda: None, run.stages, run.agree)
 
 
 def _no_content(operation: Operation) -> Iterator[bytes]:

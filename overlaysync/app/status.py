@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from msgspec import structs
 
 from overlaysync.app.calling import Call
-from overlaysync.app.contact import Contact, contact
+from overlaysync.app.contact import Contact
 from overlaysync.app.options import Stage
 from overlaysync.app.read_back import read_back
+from overlaysync.app.reading import WorktreeReading
 from overlaysync.app.report import result_of
+from overlaysync.app.several import Run, in_targets_of_worktree
 from overlaysync.app.survey import Situation, survey
 from overlaysync.app.timing import Stages
 from overlaysync.app.transact import expected_after
 from overlaysync.model.result import Outcome, Result
+from overlaysync.worktree.worktree import Worktree
 
 FINDINGS = (4, 5)
 """Kinds of problem that are findings whatever is pending: the baseline, and the target's content."""
 
 
-def status(call: Call, stage: Stage, *, check: bool = False) -> Result:
+def status(calls: Sequence[Call], stage: Stage, *, check: bool = False) -> Result:
     """What a push would do, and what is in its way.
 
     The exit code is 1 with findings: a baseline or drift problem; with ``check`` anything pending too.
     """
-    stages = Stages(stage)
-    with call.looking() as worktree:
-        target = contact(call, stages)
-        situation = _read_back(target, survey(target, worktree, call.options, stages), stages)
-        pending = bool(situation.plan.operations or situation.problems)
-        found = any(problem.kind.exit_code in FINDINGS for problem in situation.problems)
-        outcome: Outcome = "planned" if pending else "unchanged"
-        code = 1 if found or (check and pending) else 0
-        return result_of("status", outcome, code, target, situation, stages.milliseconds())
+    return in_targets_of_worktree("status", calls, stage, partial(_status, check=check))
+
+
+def _status(run: Run, worktree: Worktree, looked: WorktreeReading | None, *, check: bool) -> Result:
+    target, stages = run.target, run.stages
+    situation = _read_back(target, survey(target, worktree, run.options, stages, looked), stages)
+    pending = bool(situation.plan.operations or situation.problems)
+    found = any(problem.kind.exit_code in FINDINGS for problem in situation.problems)
+    outcome: Outcome = "planned" if pending else "unchanged"
+    code = 1 if found or (check and pending) else 0
+    return result_of("status", outcome, code, target, situation, stages.milliseconds())
 
 
 def _read_back(target: Contact, situation: Situation, stages: Stages) -> Situation:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from overlaysync.app import package_paths
 from overlaysync.app.contact import Contact
 from overlaysync.app.options import Options, Stage
-from overlaysync.app.reading import Reading, not_built, read
+from overlaysync.app.reading import Reading, WorktreeReading, not_built, read
 from overlaysync.core import companions, drift, editable, extensions, modules, provenance, workload
 from overlaysync.core.acknowledging import acknowledge, remembered, unique
 from overlaysync.core.backends import excluded, selected, ships_whole
@@ -53,9 +53,18 @@ class Situation(Struct, frozen=True):
     pointers: tuple[InstalledPath, ...]
 
 
-def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -> Situation:
-    """The whole picture. Raises BaselineError, TargetError, LockedError, OverlayDamagedError."""
-    reading = read(contact, worktree, options, stage)
+def survey(
+    contact: Contact,
+    worktree: Worktree,
+    options: Options,
+    stage: Stage,
+    looked: WorktreeReading | None = None,
+) -> Situation:
+    """The whole picture. ``looked``: see ``read``.
+
+    Raises BaselineError, TargetError, LockedError, OverlayDamagedError.
+    """
+    reading = read(contact, worktree, options, stage, looked)
     stage("proving the baseline")
     shipped = _prove(reading, reading.snapshot.tree, contact)
     selection = _select(reading, shipped, contact)

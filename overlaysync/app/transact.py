@@ -10,6 +10,7 @@ from overlaysync.app.read_back import ReadBack, read_back
 from overlaysync.app.reading import refuse_workload
 from overlaysync.app.records import Task, make_manifest, new_manifest_id, overlay_of
 from overlaysync.app.timing import Stages
+from overlaysync.app.together import Agree, alone
 from overlaysync.errors import AgentLostError, ApplyError
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Operation, Placement, Plan
@@ -27,14 +28,15 @@ def carry_out(
     executable: Iterable[InstalledPath],
     last_look: Callable[[], None],
     stages: Stages,
+    agree: Agree = alone,
 ) -> Manifest:
     """All of the plan, proven, or none of it.
 
     ``executable``: new files that shall have mode 0755. ``last_look`` is called when everything is staged and
-    nothing is applied; it raises to give up.
+    nothing is applied; it raises to give up. ``agree``: before that, and again before the record.
 
     Raises ApplyError when it failed and was rolled back (its message says so, or what was not), and whatever
-    ``content`` and ``last_look`` raise, after rolling back.
+    ``content``, ``last_look`` and ``agree`` raise, after rolling back.
     """
     identity = new_manifest_id()
     contact, plan = task.contact, task.plan
@@ -45,6 +47,7 @@ def carry_out(
         for number, operation in enumerate(plan.operations):
             if operation.after is not None and not operation.restores:
                 session.stage(number, content(operation))
+        agree()
         last_look()
         refuse_workload(contact, task.inventory)
         stages("applying")
@@ -56,6 +59,7 @@ def carry_out(
         proof = read_back(contact, task.inventory, expected, restored)
         _refuse(proof)
         refuse_workload(contact, task.inventory)
+        agree()
     except AgentLostError:
         raise
     except KeyboardInterrupt:

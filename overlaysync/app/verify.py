@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import structs
 
 from overlaysync.app.calling import Call, find_root
-from overlaysync.app.contact import Contact, contact
+from overlaysync.app.contact import Contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.read_back import read_back
 from overlaysync.app.reading import find_workload
 from overlaysync.app.records import overlay_of, read_manifest
 from overlaysync.app.report import about, problems_of, target_of
+from overlaysync.app.several import Run, in_targets
 from overlaysync.app.store import store, usual_place
 from overlaysync.app.timing import Stages
 from overlaysync.core import companions, drift, extensions, modules, presence, provenance, workload
@@ -22,13 +25,16 @@ from overlaysync.model.target import UNKNOWN, InstalledPath, Inventory
 INIT = "__init__.py"
 
 
-def verify(call: Call, stage: Stage) -> Result:
+def verify(calls: Sequence[Call], stage: Stage) -> Result:
     """Hashes the overlay again, resolves its modules, looks for drift and for stale processes.
 
     Writes nothing. The exit code is 1 with findings.
     """
-    stages = Stages(stage)
-    target = contact(call, stages)
+    return in_targets("verify", calls, stage, _verify)
+
+
+def _verify(run: Run) -> Result:
+    target, stages = run.target, run.stages
     stages("reading the target")
     inventory = target.open("sha1")
     manifest = read_manifest(target, inventory)
@@ -48,7 +54,7 @@ def verify(call: Call, stage: Stage) -> Result:
         *drift.as_recorded(inventory.files, overlay),
         *_judge_processes(running, inventory),
         *_judge_first_places(target, running, inventory.root),
-        *lost_record(call.options, target, manifest),
+        *lost_record(run.options, target, manifest),
     ]
     result = _result(target, inventory, manifest, findings, stages)
     imports = {item.module: item.origin for item in proof.imports}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +15,7 @@ from overlaysync.cli.terminal import Terminal, json_text
 
 if TYPE_CHECKING:
     from overlaysync.app.calling import Call
+    from overlaysync.app.early import Early
     from overlaysync.app.options import Options, Stage
     from overlaysync.model.result import Result
 
@@ -20,13 +23,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 RISKS = ("binding", "jit", "syntax", "removals", "drift", "environment", "search-path")
 
+_CONTAINER = "NAME, docker:NAME, compose:SERVICE or local:PREFIX (default: found)."
+_ONE_TARGET = click.option("--container", metavar="TARGET", help=_CONTAINER)
+_SEVERAL_TARGETS = click.option(
+    "--container", "containers", metavar="TARGET", multiple=True, help=f"{_CONTAINER} May be given again."
+)
 _TARGET_OPTIONS = (
     click.option("--config", metavar="FILE", help="Configuration file (default: the worktree's)."),
-    click.option(
-        "--container",
-        metavar="TARGET",
-        help="NAME, docker:NAME, compose:SERVICE or local:PREFIX (default: found).",
-    ),
+    _ONE_TARGET,
     click.option("--distribution", metavar="NAME", help="The installed project (default: the repository's)."),
     click.option("--interpreter", metavar="PATH", help="The workload's Python, by its path in the target."),
     click.option("--user", metavar="USER", help="Who writes in the target (default: the target's own user)."),
@@ -37,6 +41,13 @@ def target_options(function: F) -> F:
     """``--config``, ``--container``, ``--distribution``, ``--interpreter``, ``--user``."""
     for option in reversed(_TARGET_OPTIONS):
         function = option(function)
+    return function
+
+
+def several_targets_options(function: F) -> F:
+    """The same where ``--container`` may be given again."""
+    for option in reversed(_TARGET_OPTIONS):
+        function = (_SEVERAL_TARGETS if option is _ONE_TARGET else option)(function)
     return function
 
 
@@ -128,6 +139,41 @@ def give_out_of_target(options: Options, use: Callable[[Call, Stage], Result], *
             return use(call, stage)
 
     return give_out(run, as_json=as_json)
+
+
+def give_out_of_targets(
+    directory: str,
+    given: dict[str, Any],
+    use: Callable[[Sequence[Call], Stage], Result],
+    *,
+    as_json: bool,
+) -> int:
+    """``give_out`` of a use case for one target or several, which are called while it is loaded."""
+    from overlaysync.app.calling import Call
+
+    names: tuple[str, ...] = given["containers"]
+    if len(set(names)) < len(names):
+        raise click.UsageError("a target is named twice")
+    calls = [
+        Call(options_of(directory, {**given, "container": name}), early) for name, early in _begun(names)
+    ]
+
+    def run(stage: Stage) -> Result:
+        with ExitStack() as opened:
+            for call in calls:
+                opened.enter_context(call)
+            return use(calls, stage)
+
+    return give_out(run, as_json=as_json)
+
+
+def _begun(names: Sequence[str]) -> Iterator[tuple[str | None, Early]]:
+    """Each target's name, None for one that is to be found; and what was begun for the command line there."""
+    yield names[0] if names else None, click.get_current_context().meta[EARLY]
+    from overlaysync.app.early import begin
+
+    for name in names[1:]:
+        yield name, begin([*sys.argv[1:], f"\0{name}"])  # which is no argument: it is kept apart
 
 
 def give_out(run: Callable[[Stage], Result], *, as_json: bool) -> int:

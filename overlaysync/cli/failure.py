@@ -75,7 +75,9 @@ def _fail(code: str, message: str, next_step: str | None, exit_code: int, as_jso
     """Tells the failure, on standard error, or as the one object of ``--json``."""
     if as_json:
         problem = {"code": code, "path": None, "message": message, "next_step": next_step}
-        outcome = "refused" if exit_code in (3, 4, 5, 6) else "failed"
+        from overlaysync.errors import REFUSALS
+
+        outcome = "refused" if exit_code in REFUSALS else "failed"
         print(json_text(_document(command, outcome, exit_code, problem)))
     else:
         Terminal().failure(code, clean(message), clean(next_step) if next_step else None, exit_code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog="Example: overlaysync push --container my-dev")
-@common.target_options
+@common.several_targets_options
 @common.image_commit_option
 @common.image_index_option
 @common.acknowledge_option
@@ -26,15 +27,22 @@ if TYPE_CHECKING:
 def command(directory: str, /, ported: bool, dry_run: bool, as_json: bool, **given: Any) -> int:
     """Put the worktree's Python changes into a target, proven.
 
-    All of it or none: whatever stands in the way is listed at once, and nothing is written.
+    All of it or none: whatever stands in the way is listed at once, and nothing is written. So it is with
+    several targets: into all of them, or into none.
     """
 
-    def use(call: Call, stage: Stage) -> Result:
-        if not ported:
-            call.looking()
-        from overlaysync.app.port import Source
+    if ported and len(given["containers"]) > 1:
+        raise click.UsageError("--port goes with one --container: each target may be of another commit")
+
+    def use(calls: Sequence[Call], stage: Stage) -> Result:
+        if ported:
+            from overlaysync.app.port import Source
+            from overlaysync.app.push import push_ported
+
+            return push_ported(calls[0], stage, Source(), dry_run=dry_run)
+        calls[0].looking()
         from overlaysync.app.push import push
 
-        return push(call, stage, dry_run=dry_run, source=Source() if ported else None)
+        return push(calls, stage, dry_run=dry_run)
 
-    return common.give_out_of_target(common.options_of(directory, given), use, as_json=as_json)
+    return common.give_out_of_targets(directory, given, use, as_json=as_json)

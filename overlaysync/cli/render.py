@@ -34,6 +34,14 @@ NOTES = (
 HEADINGS = {"hooks": "start-up hooks", "workload_ignored": "ignored by workload-ignore"}
 """Of those whose name alone does not say it."""
 
+OUTCOMES = ("failed", "refused", "held back", "applied", "planned", "unchanged")
+_MARKS = {
+    "applied": ("✓", "good"),
+    "unchanged": ("✓", "good"),
+    "planned": ("•", "warn"),
+    "refused": ("✗", "bad"),
+    "failed": ("✗", "bad"),
+}
 FACT = 10
 """Columns of the name of a fact."""
 
@@ -44,7 +52,16 @@ files stand on one line; more are counted."""
 
 
 def render(result: Result, terminal: Terminal) -> None:
-    """The whole result: where, baseline, operations, what else is known, problems, and the outcome last."""
+    """The whole result: where, baseline, operations, what else is known, problems, and the outcome last.
+
+    Of several targets each one's whole result, and the outcome of all last.
+    """
+    for one in result.targets:
+        terminal.gap()
+        render(one, terminal)
+    if result.targets:
+        _outcome_of_all(result, terminal)
+        return
     _place(result, terminal)
     if result.baseline is not None:
         _baseline(result.baseline, terminal)
@@ -170,6 +187,24 @@ def _problems(result: Result, terminal: Terminal) -> None:
             terminal.line(f"  → {clean(problems[0].next_step)}")
 
 
+def _outcome_of_all(result: Result, terminal: Terminal) -> None:
+    """What came of which, the gravest first."""
+    from overlaysync.core.several import is_held_back
+
+    names: dict[str, list[str]] = defaultdict(list)
+    for one in result.targets:
+        if one.target is not None:
+            names["held back" if is_held_back(one) else one.outcome].append(clean(one.target.name))
+    told = [outcome for outcome in OUTCOMES if outcome in names]
+    total = len(result.targets)
+    ways = [f"{outcome} in {', '.join(names[outcome])}" for outcome in told]
+    sentence = f"{told[0]} in all {total} targets" if len(told) == 1 else "; ".join(ways)
+    if result.exit_code:
+        sentence += f" (exit {result.exit_code})"
+    terminal.gap()
+    terminal.line(f"{terminal.styled(*_MARKS[result.outcome])} {sentence}")
+
+
 def _outcome(result: Result, terminal: Terminal) -> None:
     count = len(result.operations)
     files = f"{count} file{'' if count == 1 else 's'}"
@@ -177,18 +212,20 @@ def _outcome(result: Result, terminal: Terminal) -> None:
     took = f" · {milliseconds / 1000:.2f} s" if milliseconds else ""
     done = "reverted" if result.command == "revert" else "applied"
     sentences = {
-        "applied": ("✓", "good", f"{done}: {files}, read back; what Python imports is proven{took}"),
-        "unchanged": ("✓", "good", f"nothing to do{took}"),
-        "planned": ("•", "warn", f"planned: {files}; nothing was written"),
-        "refused": ("✗", "bad", f"refused: nothing was written (exit {result.exit_code})"),
-        "failed": ("✗", "bad", f"failed (exit {result.exit_code})"),
+        "applied": f"{done}: {files}, read back; what Python imports is proven{took}",
+        "unchanged": f"nothing to do{took}",
+        "planned": f"planned: {files}; nothing was written",
+        "refused": f"refused: nothing was written (exit {result.exit_code})",
+        "failed": f"failed (exit {result.exit_code})",
     }
-    mark, style, sentence = sentences[result.outcome]
+    (mark, style), sentence = _MARKS[result.outcome], sentences[result.outcome]
     if result.command == "status" and result.problems:
         ways = f"{len(result.problems)} problem{'' if len(result.problems) == 1 else 's'}"
         mark, style, sentence = "✗", "bad", f"{ways} in the way of a push, {files} planned"
     if left_out := result.details.get("left_out"):
         sentence += f" · {len(left_out)} left out"
+    if any(problem.code == "another-target" for problem in result.problems):
+        sentence = f"held back (exit {result.exit_code})"
     sentence = result.details.get("sentence") or sentence
     if result.exit_code == 1:
         mark, style = "✗", "bad"

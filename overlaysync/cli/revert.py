@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog="Example: overlaysync revert --container my-dev")
-@common.target_options
+@common.several_targets_options
 @click.option("--dry-run", is_flag=True, help="Print the plan; write nothing.")
 @common.json_option
 @click.pass_obj
@@ -25,9 +26,9 @@ def command(directory: str, /, dry_run: bool, as_json: bool, **given: Any) -> in
     Refused when the overlay is no longer what was put there.
     """
 
-    def use(call: Call, stage: Stage) -> Result:
+    def use(calls: Sequence[Call], stage: Stage) -> Result:
         from overlaysync.app.revert import revert
 
-        return revert(call, stage, dry_run=dry_run)
+        return revert(calls, stage, dry_run=dry_run)
 
-    return common.give_out_of_target(common.options_of(directory, given), use, as_json=as_json)
+    return common.give_out_of_targets(directory, given, use, as_json=as_json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog="Example: overlaysync status --container my-dev --check")
-@common.target_options
+@common.several_targets_options
 @common.image_commit_option
 @common.image_index_option
 @common.acknowledge_option
@@ -28,10 +29,10 @@ def command(directory: str, /, check: bool, as_json: bool, **given: Any) -> int:
     Exit code 1 with findings: the baseline is not proven, or the target has drifted.
     """
 
-    def use(call: Call, stage: Stage) -> Result:
-        call.looking()
+    def use(calls: Sequence[Call], stage: Stage) -> Result:
+        calls[0].looking()
         from overlaysync.app.status import status
 
-        return status(call, stage, check=check)
+        return status(calls, stage, check=check)
 
-    return common.give_out_of_target(common.options_of(directory, given), use, as_json=as_json)
+    return common.give_out_of_targets(directory, given, use, as_json=as_json)

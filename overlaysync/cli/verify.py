@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog="Example: overlaysync verify --container my-dev")
-@common.target_options
+@common.several_targets_options
 @common.json_option
 @click.pass_obj
 def command(directory: str, /, as_json: bool, **given: Any) -> int:
@@ -24,9 +25,9 @@ def command(directory: str, /, as_json: bool, **given: Any) -> int:
     Exit code 1 with findings.
     """
 
-    def use(call: Call, stage: Stage) -> Result:
+    def use(calls: Sequence[Call], stage: Stage) -> Result:
         from overlaysync.app.verify import verify
 
-        return verify(call, stage)
+        return verify(calls, stage)
 
-    return common.give_out_of_target(common.options_of(directory, given), use, as_json=as_json)
+    return common.give_out_of_targets(directory, given, use, as_json=as_json)

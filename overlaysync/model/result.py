@@ -51,7 +51,10 @@ class ResultProblem(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True):
-    """One command's answer. ``details`` holds what only one command has (manifests, checks, a config)."""
+    """One command's answer. ``details`` holds what only one command has (manifests, checks, a config).
+
+    ``targets``: of a command for several targets, each one's own answer; ``problems`` are then those of all.
+    """
 
     command: str
     outcome: Outcome
@@ -64,4 +67,5 @@ class Result(Struct, frozen=True):
     manifest: str | None = None
     timings_ms: dict[str, float] = field(default_factory=lambda: {"total": 0.0})
     details: dict[str, Any] = field(default_factory=dict)
+    targets: tuple[Result, ...] = ()
     schema: Literal["overlaysync.result/1"] = "overlaysync.result/1"

@@ -60,14 +60,14 @@ class Bench:
         """The result; None where the push was carried out, did not prove itself, and was rolled back."""
         try:
             with Call(self.options) as call:
-                return push(call, silent)
+                return push([call], silent)
         except ApplyError as error:
             assert error.code == "read-back", error
             return None
 
     def start_again(self) -> None:
         with Call(self.options) as call:
-            revert(call, silent)
+            revert([call], silent)
         self.repository.git("checkout", "--quiet", "HEAD", "--", ".")
         self.repository.git("clean", "--quiet", "-fdx")
 

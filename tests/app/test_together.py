@@ -1,0 +1,93 @@
+"""Runs that pass each point together, or not at all."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from overlaysync.app.together import Together
+from overlaysync.errors import AnotherTargetError
+from overlaysync.model.ahead import Ahead
+
+Work = Callable[[Together], object]
+
+
+def in_threads(together: Together, works: Sequence[Work]) -> list[object]:
+    """What each came to: a value, or its AnotherTargetError."""
+
+    def run(work: Work) -> object:
+        try:
+            return work(together)
+        except AnotherTargetError as error:
+            return error
+
+    begun = [Ahead(lambda work=work: run(work)) for work in works]  # type: ignore[misc]
+    return [one.result() for one in begun]
+
+
+def points(count: int) -> Work:
+    def work(together: Together) -> int:
+        for _ in range(count):
+            together.agree()
+        return count
+
+    return work
+
+
+def leave(together: Together) -> str:
+    together.leave()
+    return "left"
+
+
+def give_up(together: Together) -> str:
+    together.give_up()
+    return "gave up"
+
+
+def test_nobody_passes_before_all_are_here() -> None:
+    together, passed = Together(2), threading.Event()
+
+    def first() -> None:
+        together.agree()
+        passed.set()
+
+    waiting = Ahead(first)
+    assert not passed.wait(0.05)
+    together.agree()
+    waiting.result()
+    assert passed.is_set()
+
+
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_all_pass_every_point(count: int) -> None:
+    assert in_threads(Together(count), [points(50)] * count) == [50] * count
+
+
+def test_one_that_left_is_not_waited_for() -> None:
+    assert in_threads(Together(3), [points(3), leave, points(3)]) == [3, "left", 3]
+
+
+def test_nobody_passes_once_one_gave_up() -> None:
+    ended = in_threads(Together(3), [points(3), give_up, points(3)])
+    assert [type(one) for one in ended] == [AnotherTargetError, str, AnotherTargetError]
+
+
+def test_a_point_that_was_passed_stays_passed() -> None:
+    """One of two gives up right after it: the other one goes on to the next."""
+    for _ in range(200):
+        together = Together(2)
+        seen: list[str] = []
+
+        def first(together: Together, seen: list[str] = seen) -> None:
+            together.agree()
+            seen.append("passed")
+            together.agree()
+
+        def second(together: Together) -> None:
+            together.agree()
+            together.give_up()
+
+        ended = in_threads(together, [first, second])
+        assert (seen, type(ended[0])) == (["passed"], AnotherTargetError)

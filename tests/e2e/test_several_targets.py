@@ -1,0 +1,263 @@
+"""One worktree into several targets: all of them have it, or each is as it was."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e import relay
+from tests.e2e.faults.test_host import ended, newest, recorded, wait_for
+from tests.e2e.scenario import (
+    LocalScenario,
+    Scenario,
+    Stage,
+    Tree,
+    check_answer,
+    check_manners,
+    codes,
+    set_locally,
+)
+from tests.e2e.test_sequence import sources
+from tests.parts.command_line import CommandLine
+from tests.parts.environments import make_environment
+
+LINE = "GENERATION = 1"
+
+
+@dataclass
+class Pair:
+    """Two environments of one project, as one command line has them."""
+
+    first: LocalScenario
+    second: LocalScenario
+
+    def both(self) -> tuple[LocalScenario, LocalScenario]:
+        return self.first, self.second
+
+    def line(self, command: str, *options: str) -> list[str]:
+        evidence = self.first.options if command in ("push", "status") else []
+        targets = [f"--container={work.target}" for work in self.both()]
+        return ["-C", str(self.first.project.path), command, *targets, *evidence, *options]
+
+    def ask(self, command: str, *options: str) -> Any:
+        return check_answer(self.first.cli(*self.line(command, "--json", *options)))
+
+    def files(self) -> list[Tree]:
+        return [sources(work.files()) for work in self.both()]
+
+    def says(self) -> list[str]:
+        return [work.answer() for work in self.both()]
+
+
+@pytest.fixture
+def pair(local: LocalScenario, tmp_path: Path) -> Pair:
+    local.edit_generation()
+    return Pair(local, beside(local, tmp_path / "second"))
+
+
+def beside(local: LocalScenario, prefix: Path) -> LocalScenario:
+    """Another environment that holds the same wheel."""
+    environment = make_environment(prefix)
+    environment.install(next((prefix.parent / "wheels").glob("*.whl")))
+    return replace(local, environment=environment)
+
+
+def outcomes(answer: Any) -> list[str]:
+    return [target["outcome"] for target in answer["targets"]]
+
+
+def test_what_is_pushed_arrives_in_both(pair: Pair) -> None:
+    before = pair.files()
+    planned = pair.ask("push", "--dry-run")
+    assert (planned["outcome"], outcomes(planned)) == ("planned", ["planned", "planned"])
+    assert pair.files() == before
+    answer = pair.ask("push")
+    assert (answer["outcome"], answer["exit_code"], answer["target"]) == ("applied", 0, None)
+    assert outcomes(answer) == ["applied", "applied"]
+    assert [target["target"]["name"] for target in answer["targets"]] == [
+        work.target.removeprefix("local:") for work in pair.both()
+    ]
+    assert pair.says() == ["generation 2: 1.0"] * 2
+    ids = [recorded(work)["id"] for work in pair.both()]
+    assert [Path(target["manifest"]).stem for target in answer["targets"]] == ids
+    assert ids[0] != ids[1]
+    assert (pair.ask("verify")["exit_code"], outcomes(pair.ask("status"))) == (0, ["unchanged"] * 2)
+    assert outcomes(pair.ask("push")) == ["unchanged", "unchanged"]
+    assert outcomes(pair.ask("revert")) == ["applied", "applied"]
+    assert pair.files() == before
+
+
+def test_one_that_has_it_already_is_left_alone(pair: Pair) -> None:
+    pair.second.applied()
+    answer = pair.ask("push")
+    assert (answer["outcome"], outcomes(answer)) == ("applied", ["applied", "unchanged"])
+    assert pair.says() == ["generation 2: 1.0"] * 2
+    assert newest(pair.first)["target"]["name"] == str(pair.first.environment.prefix)
+
+
+def test_what_refuses_in_one_refuses_in_all(pair: Pair) -> None:
+    engine = pair.second.environment.site_packages / "sample_pkg/engine.py"
+    original, before = engine.read_text(), pair.first.traces()
+    engine.write_text(original + "# by hand\n")
+    answer = pair.ask("push")
+    assert (answer["outcome"], answer["exit_code"]) == ("refused", 5)
+    assert outcomes(answer) == ["refused", "refused"]
+    assert [codes(target) for target in answer["targets"]] == [["another-target"], ["original-differs"]]
+    assert codes(answer) == ["original-differs"]
+    assert pair.first.traces() == before
+    engine.write_text(original)
+    assert outcomes(pair.ask("push")) == ["applied", "applied"]
+
+
+def test_one_that_cannot_be_reached_is_told_with_what_stands_in_the_way_of_others(pair: Pair) -> None:
+    before = pair.first.traces()
+    line = [part for part in pair.line("push", "--json") if pair.second.target not in part]
+    answer = check_answer(pair.first.cli(*line, "--container", "local:/nowhere"))
+    assert (answer["outcome"], answer["exit_code"]) == ("failed", 7)
+    assert codes(answer["targets"][0]) == ["another-target"]
+    assert answer["targets"][1]["target"]["name"] == "local:/nowhere"
+    assert pair.first.traces() == before
+
+
+REQUESTS = ("open", "look", "begin", "apply", "read_back")
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    """Every test leaves both as they were."""
+    directory = tmp_path_factory.mktemp("pair")
+    local = set_locally(CommandLine(directory), directory)
+    local.edit_generation()
+    return Pair(local, beside(local, directory / "second"))
+
+
+@pytest.mark.parametrize("request_name", REQUESTS)
+def test_what_fails_in_one_is_rolled_back_in_all(shared: Pair, request_name: str) -> None:
+    """Its agent is lost at each request that it answers before the record."""
+    before = shared.files()
+    relay.install(shared.second.environment.prefix, request_name, "(agent.kill(), sys.exit(1))")
+    answer = shared.ask("push")
+    assert (answer["outcome"], answer["exit_code"]) == ("failed", 7)
+    assert [codes(target) for target in answer["targets"]] == [["another-target"], ["agent-lost"]], [
+        t["problems"] for t in answer["targets"]
+    ]
+    relay.install(shared.second.environment.prefix, "", "")
+    assert shared.files()[0] == before[0]
+    assert recorded(shared.first) is None
+    leads_on(shared, before)
+
+
+def leads_on(pair: Pair, before: list[Tree]) -> None:
+    """After the next contact both are as they were, and a push and its revert do their work."""
+    assert outcomes(pair.ask("status")) == ["planned", "planned"]
+    assert pair.files() == before
+    assert outcomes(pair.ask("push")) == ["applied", "applied"]
+    assert pair.says() == ["generation 2: 1.0"] * 2
+    assert outcomes(pair.ask("revert")) == ["applied", "applied"]
+    assert pair.files() == before
+
+
+def test_a_record_that_is_lost_is_told_of_its_target_alone(shared: Pair) -> None:
+    """The last step of each is its own: what the others have recorded stands, and is said to stand."""
+    before = shared.files()
+    relay.install(shared.second.environment.prefix, "record", "(agent.kill(), sys.exit(1))")
+    answer = shared.ask("push")
+    relay.install(shared.second.environment.prefix, "", "")
+    assert (answer["outcome"], answer["exit_code"]) == ("failed", 7)
+    assert answer["targets"][1]["outcome"] == "failed"
+    stands = answer["targets"][0]["outcome"] == "applied"
+    assert stands is (recorded(shared.first) is not None)
+    assert shared.first.answer() == f"generation {2 if stands else 1}: 1.0"
+    shared.ask("push")
+    assert shared.says() == ["generation 2: 1.0"] * 2
+    shared.ask("revert")
+    assert shared.files() == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("request_name", ["interpreters", "begin", "apply", "read_back"])
+def test_a_host_that_ends_in_the_middle(
+    shared: Pair, request_name: str, number: signal.Signals, tmp_path: Path
+) -> None:
+    """While it waits for one of them, the other one is as far as it may go alone."""
+    before, reached = shared.files(), tmp_path / "reached"
+    relay.install(shared.second.environment.prefix, request_name, f"hold({str(reached)!r})")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "overlaysync", *shared.line("push", "--json")],
+        env=os.environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_for(reached, process)
+    process.send_signal(number)
+    result = ended(process)
+    relay.install(shared.second.environment.prefix, "", "")
+    if number is signal.SIGINT:
+        assert codes(check_answer(result)) == ["interrupted"]
+    leads_on(shared, before)
+
+
+WRONG: dict[str, tuple[Callable[[Pair], list[str]], str]] = {
+    "one target twice": (lambda pair: ["--container", pair.first.target], "named twice"),
+    "a state that is carried": (lambda _: ["--port"], "--port goes with one"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_cannot_be_meant_is_a_usage_error(pair: Pair, name: str) -> None:
+    options, said = WRONG[name]
+    answer = pair.ask("push", *options(pair))
+    assert (answer["exit_code"], codes(answer)) == (2, ["usage"])
+    assert said in answer["problems"][0]["message"]
+
+
+def test_one_target_by_two_names_is_a_usage_error(pair: Pair, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.symlink_to(pair.first.environment.prefix)
+    line = ["-C", str(pair.first.project.path), "push", "--json", *pair.first.options]
+    answer = check_answer(
+        pair.first.cli(*line, "--container", pair.first.target, "--container", f"local:{other}")
+    )
+    assert (answer["exit_code"], codes(answer)) == (2, ["usage"])
+    assert "are the same target" in answer["problems"][0]["message"]
+    assert pair.first.answer() == "generation 1: 1.0"
+
+
+def test_a_person_is_told_of_each_and_of_all(pair: Pair) -> None:
+    shown = check_manners(pair.first.cli(*pair.line("push"))).stdout
+    assert shown.count("applied: 1 file, read back") == 2
+    assert shown.splitlines()[-1] == "✓ applied in all 2 targets"
+    engine = pair.second.environment.site_packages / "sample_pkg/engine.py"
+    engine.write_text(engine.read_text() + "# by hand\n")
+    pair.first.edit_generation(3)
+    shown = check_manners(pair.first.cli(*pair.line("push"))).stdout
+    names = [work.target.removeprefix("local:") for work in pair.both()]
+    assert shown.splitlines()[-1] == f"✗ refused in {names[1]}; held back in {names[0]} (exit 5)"
+
+
+@pytest.mark.container
+def test_two_containers_of_one_image(stage: Stage) -> None:
+    project = stage.project()
+    tag = stage.image(project)
+    works: list[Scenario] = [stage.start(project, tag) for _ in range(2)]
+    works[0].edit_generation()
+    before = [work.traces() for work in works]
+    answer = works[0].push("--container", works[1].target, "--container", "no-such-container")
+    assert (answer["exit_code"], codes(answer)) == (7, ["no-container"])
+    assert [work.traces() for work in works] == before
+    answer = works[0].push("--container", works[1].target)
+    assert (outcomes(answer), [work.answer() for work in works]) == (
+        ["applied"] * 2,
+        ["generation 2: 1.0"] * 2,
+    )
+    same = works[0].push("--container", answer["targets"][0]["target"]["container_id"])
+    assert (same["exit_code"], codes(same)) == (2, ["usage"])
