@@ -13,6 +13,8 @@ from benchmarks.peers import push_many_beside_peers, push_one_beside_peers
 from benchmarks.rows import Row, compare
 from benchmarks.stage import TOOL, Bench
 
+FURTHER = 3
+"""Targets beside the first one."""
 Measure = Callable[[Bench, int], list[Row]]
 
 
@@ -45,6 +47,28 @@ def push_nothing(bench: Bench, rounds: int) -> list[Row]:
     return compare("push, nothing changed", lambda: bench.tool("push"), "F", bench.floor, 1.5, rounds)
 
 
+def further_target(bench: Bench, rounds: int) -> list[Row]:
+    """What each container more adds to a push of one file."""
+    others = [bench.containers.run(bench.image) for _ in range(FURTHER)]
+    further = [f"--container={container.name}" for container in others]
+
+    def ours() -> float:
+        bench.edit()
+        alone = bench.tool("push")
+        bench.edit()
+        return (bench.tool("push", *further) - alone) / FURTHER
+
+    def floor() -> float:
+        return run(bench.exec("python3", "-I", "-S", "-c", "pass"))
+
+    try:
+        bench.tool("push", *further)
+        return compare("push, each further target", ours, "docker exec of Python", floor, 1.3, rounds)
+    finally:
+        for container in others:
+            container.remove()
+
+
 def status(bench: Bench, rounds: int) -> list[Row]:
     return compare("status", lambda: bench.tool("status"), "F", bench.floor, 1.5, rounds)
 
@@ -74,6 +98,7 @@ SUITE: dict[str, Measure] = {
     "help": _start_up("--help"),
     "push-one": push_one,
     "push-nothing": push_nothing,
+    "further-target": further_target,
     "status": status,
     "verify-first": verify_first,
     "verify-again": verify_again,

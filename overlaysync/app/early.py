@@ -13,6 +13,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from overlaysync import agent
+from overlaysync.app.own_code import mark
 from overlaysync.errors import TargetError
 from overlaysync.remote import bootstrap
 from overlaysync.state.directories import cache_directory
@@ -74,12 +76,12 @@ def begin(arguments: Sequence[str]) -> Early:
 def agent_bundle(directory: Path | None) -> bytes:
     """``bootstrap.bundle``, made once for each state of the agent's modules, and kept in a directory."""
     try:
-        mark = bootstrap.mark()
+        state = mark((agent,), (bootstrap.__file__,))
     except OSError:
         directory = None
     if directory is None:
         return bootstrap.bundle()
-    file = cache_file(directory, "agent", mark)
+    file = cache_file(directory, "agent", bootstrap.made_for() + state)
     content = load_cache(file, AGENT_MAGIC)
     if not content:
         content = bootstrap.bundle()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from msgspec import structs
 
 from overlaysync.agent.cores import in_parts
+from overlaysync.app.judged_cache import judged_cache
 from overlaysync.core.classify import classify, classify_set, needs_beginning, needs_content
 from overlaysync.core.finding import in_development
 from overlaysync.errors import WorktreeChangedError
@@ -16,29 +18,24 @@ from overlaysync.model.problem import Problem
 from overlaysync.model.worktree import Change, Snapshot
 from overlaysync.worktree.worktree import Worktree
 
-MOST_JUDGED = 4096
-"""Changes whose class is kept in mind."""
 WORTH_A_CORE = 25
 """So many changes take longer to judge than a process takes to start."""
 Judge = Callable[[Sequence[Change]], list[ClassifiedChange | Problem]]
 
-_JUDGED: dict[tuple[Change, tuple[str, ...]], ClassifiedChange] = {}
-
 
 def classify_changes(
-    snapshot: Snapshot, worktree: Worktree, not_built: Sequence[str]
+    snapshot: Snapshot, worktree: Worktree, not_built: Sequence[str], cache: Path | None = None
 ) -> tuple[tuple[ClassifiedChange, ...], list[Problem]]:
     """Classes of all changes, and the files that change while they are read.
 
     Contents are read one path at a time, and only where they are looked at. ``not_built``: patterns of what
-    no build reads.
+    no build reads. ``cache``: the directory of caches.
     """
     patterns = tuple(not_built)
     broken = {problem.path for problem in snapshot.problems}
+    known = judged_cache(cache, snapshot.repository.root, patterns)
     judged: dict[Change, ClassifiedChange | Problem] = {
-        change: known
-        for change in snapshot.changes
-        if change.path not in broken and (known := _JUDGED.get((change, patterns))) is not None
+        **known.recall([change for change in snapshot.changes if change.path not in broken])
     }
 
     def judge(part: Sequence[Change]) -> list[ClassifiedChange | Problem]:
@@ -51,8 +48,8 @@ def classify_changes(
 
     new = [change for change in snapshot.changes if change not in judged]
     judged.update(zip(new, _on_all_cores(new, judge, worktree), strict=True))
-    _keep([item for item in map(judged.get, new) if isinstance(item, ClassifiedChange)], broken, patterns)
     found = [judged[change] for change in snapshot.changes]
+    known.keep(item for item in found if isinstance(item, ClassifiedChange) and _stays(item, broken))
     classified = classify_set(
         [item for item in found if isinstance(item, ClassifiedChange)], snapshot.tree.keys()
     )
@@ -110,16 +107,9 @@ def _contents(change: Change, worktree: Worktree) -> tuple[bytes | None, bytes |
         return None, None  # a file that is no part of the package may be written to; else its copy tells
 
 
-def _keep(judged: Sequence[ClassifiedChange], broken: set[str | None], patterns: tuple[str, ...]) -> None:
-    """A change names both its contents by their digests: in a watch most were judged at the save before.
-
-    What was not read to its end may be another by now.
-    """
-    for item in judged:
-        if needs_content(item.change.path) and item.change.path not in broken:
-            if len(_JUDGED) >= MOST_JUDGED:
-                _JUDGED.clear()
-            _JUDGED[item.change, patterns] = item
+def _stays(judged: ClassifiedChange, broken: set[str | None]) -> bool:
+    """Whether it is so for these contents; what was not read to its end may be another by now."""
+    return needs_content(judged.change.path) and judged.change.path not in broken
 
 
 def _as_told(classified: tuple[ClassifiedChange, ...], snapshot: Snapshot) -> tuple[ClassifiedChange, ...]:

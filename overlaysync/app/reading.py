@@ -61,7 +61,7 @@ def read_worktree(contact: Contact, worktree: Worktree, stage: Stage) -> Worktre
         if (entry := snapshot.tree.get(RepoPath(name))) is not None and entry.is_file
     }
     unread = (*not_built(contact), *unread_by_backend(build_files))
-    classified, unstable = classify_changes(snapshot, worktree, unread)
+    classified, unstable = classify_changes(snapshot, worktree, unread, contact.cache)
     snapshot = structs.replace(snapshot, problems=(*snapshot.problems, *unstable))
     return WorktreeReading(snapshot=snapshot, classified=classified, build_files=build_files)
 

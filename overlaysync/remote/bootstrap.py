@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import json
 import marshal
-import os
 import sys
 from importlib.util import MAGIC_NUMBER
 
@@ -106,12 +105,3 @@ def bundle() -> bytes:
         content += source + code
     content = json.dumps([made_for(), sizes]).encode("ascii") + b"\n" + content
     return b"%08x" % len(content) + content
-
-
-def mark() -> str:
-    """Another one where ``bundle`` would be another one. Raises OSError where it is made of no files."""
-    [directory] = agent.__path__
-    names = sorted(name for name in os.listdir(directory) if name.endswith(".py"))  # noqa: PTH208
-    states = [os.stat(path) for path in (__file__, *(os.path.join(directory, name) for name in names))]  # noqa: PTH116, PTH118
-    rows = [(state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns) for state in states]
-    return json.dumps([directory, made_for(), names, rows])

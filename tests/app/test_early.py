@@ -138,5 +138,5 @@ def test_the_agents_modules_are_kept_until_they_are_others(
     assert fresh() == bootstrap.bundle()
     monkeypatch.setattr(bootstrap, "bundle", lambda: b"made anew")
     assert fresh() != b"made anew"
-    monkeypatch.setattr(bootstrap, "mark", lambda: "another state")
+    monkeypatch.setattr("overlaysync.app.early.mark", lambda *_: "another state")
     assert fresh() == b"made anew"

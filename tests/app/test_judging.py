@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from overlaysync.app import judging
+from overlaysync.app.judged_cache import KIND, WORTH_KEEPING, judged_cache
 from overlaysync.app.judging import WORTH_A_CORE, classify_changes
+from overlaysync.core.classify import classify
 from overlaysync.model.classified import ClassifiedChange
+from overlaysync.model.worktree import Change
 from overlaysync.worktree.worktree import open_worktree
 from tests.parts.repositories import Repository
 
@@ -86,3 +91,87 @@ def test_other_patterns_are_another_question(repository: Repository) -> None:
         [],
         ["native-change"],
     ]
+
+
+class Asked:
+    """Which paths were judged, and not recalled."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, repository: Repository, cache: Path) -> None:
+        self.repository, self.cache = repository, cache
+        self.paths: list[str] = []
+        real = classify
+
+        def noted(change: Change, *rest: bytes | None, **options: Any) -> ClassifiedChange:
+            self.paths.append(change.path)
+            return real(change, *rest, **options)
+
+        monkeypatch.setattr(judging, "classify", noted)
+        monkeypatch.setattr(judging, "WORTH_A_CORE", 1000)
+
+    def anew(self, *patterns: str) -> dict[str, list[str]]:
+        """The codes that another process finds."""
+        judged_cache.cache_clear()
+        self.paths.clear()
+        with open_worktree(self.repository.path) as worktree:
+            return codes(classify_changes(worktree.snapshot(), worktree, patterns, self.cache)[0])
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, repository: Repository, tmp_path: Path) -> Asked:
+    return Asked(monkeypatch, repository, tmp_path / "cache")
+
+
+def test_another_run_recalls_all_but_what_is_another_content(asked: Asked) -> None:
+    first = asked.anew()
+    assert len(asked.paths) == COUNT
+    assert asked.anew() == first
+    assert asked.paths == []
+    asked.repository.write(name(3), BINDING.format("other"))
+    assert asked.anew() == {**first, name(3): ["binding-change"]}
+    assert asked.paths == [name(3)]
+    assert asked.anew()[name(3)] == ["binding-change"]
+    assert asked.paths == []
+
+
+def test_another_head_patterns_or_code_of_ours_are_judged_anew(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked.anew()
+    asked.anew("/csrc/")
+    assert len(asked.paths) == COUNT
+    with monkeypatch.context() as patch:
+        patch.setattr("overlaysync.app.judged_cache.mark", lambda _: "another state")
+        asked.anew()
+        assert len(asked.paths) == COUNT
+    asked.repository.commit()
+    for number in range(COUNT):
+        asked.repository.write(name(number), text(number) + "# more\n")
+    asked.anew()
+    assert len(asked.paths) == COUNT
+    asked.repository.git("reset", "--quiet", "--soft", "HEAD~1")
+    assert asked.anew()[name(0)] == ["binding-change"]
+    assert len(asked.paths) == COUNT
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", None])
+def test_a_file_that_is_none_is_no_cache(asked: Asked, content: bytes | None) -> None:
+    first = asked.anew()
+    [file] = asked.cache.glob(f"{KIND}-*")
+    file.write_bytes(file.read_bytes()[:-1] if content is None else content)
+    assert asked.anew() == first
+    assert len(asked.paths) == COUNT
+
+
+def test_a_few_changes_are_not_kept(asked: Asked) -> None:
+    for number in range(WORTH_KEEPING - 1, COUNT):
+        asked.repository.git("checkout", "--", name(number))
+    asked.anew()
+    assert list(asked.cache.glob(f"{KIND}-*")) == []
+
+
+def test_a_name_that_cannot_be_written_is_judged_each_time(asked: Asked) -> None:
+    odd = b"pkg/\xff.py".decode("utf-8", "surrogateescape")
+    asked.repository.write(odd, "A = 1\n")
+    asked.anew()
+    asked.anew()
+    assert asked.paths == [odd]

@@ -1,0 +1,75 @@
+"""What changes were judged to be, kept on this host: a change names both its contents by their digests.
+
+On a branch of hundreds of changed files all but the one that is edited are as they were.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from overlaysync import core, model
+from overlaysync.app.own_code import mark
+from overlaysync.model.classified import ClassifiedChange
+from overlaysync.model.worktree import Change
+from overlaysync.worktree.cache import cache_file, load_cache, save_cache
+
+KIND = "judged"
+MAGIC = b"overlaysync judged changes 1\n"
+WORTH_KEEPING = 10
+"""Fewer changes than these are judged in less time than a file takes to be written."""
+
+
+class JudgedCache:
+    """The classes of what was judged last. ``file``: where they are kept; None: in memory alone."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self._known: Mapping[Change, ClassifiedChange] | None = None
+        self._kept: Mapping[Change, ClassifiedChange] = {}  # what the file has
+
+    def recall(self, changes: Sequence[Change]) -> dict[Change, ClassifiedChange]:
+        """Those of the changes whose class is known."""
+        if self._known is None:
+            is_kept = self._file is not None and len(changes) >= WORTH_KEEPING
+            self._known = self._kept = _load(self._file) if self._file is not None and is_kept else {}
+        known = self._known
+        return {change: judged for change in changes if (judged := known.get(change)) is not None}
+
+    def keep(self, judged: Iterable[ClassifiedChange]) -> None:
+        """What is known from now on."""
+        self._known = {item.change: item for item in judged}
+        new = {change: item for change, item in self._known.items() if _has_a_form(item)}
+        if self._file is not None and len(new) >= WORTH_KEEPING and new != self._kept:
+            save_cache(self._file, MAGIC, msgspec.msgpack.encode(list(new.values())))
+            self._kept = new
+
+
+@functools.lru_cache(maxsize=64)
+def judged_cache(directory: Path | None, root: str, not_built: tuple[str, ...]) -> JudgedCache:
+    """That of a worktree, and of patterns of what no build reads; the same one at each look of a watch."""
+    try:
+        judge = mark((core, model))
+    except OSError:
+        directory = None
+    if directory is None:
+        return JudgedCache(None)
+    return JudgedCache(cache_file(directory, KIND, json.dumps([root, not_built, sys.version, judge])))
+
+
+def _has_a_form(judged: ClassifiedChange) -> bool:
+    """Source that our code and Python's alone have judged, by a name that can be written."""
+    return judged.change.path.endswith(".py") and judged.change.path.isascii()
+
+
+def _load(file: Path) -> dict[Change, ClassifiedChange]:
+    try:
+        kept = msgspec.msgpack.decode(load_cache(file, MAGIC), type=tuple[ClassifiedChange, ...])
+    except msgspec.MsgspecError:
+        return {}
+    return {item.change: item for item in kept}
