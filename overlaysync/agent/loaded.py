@@ -46,7 +46,7 @@ def since(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Tells of each process the earliest start among those that share its program: ``loaded``.
 
     A fork keeps the modules that its parent has loaded, and the address of its parent's stack, which the
-    kernel chooses anew for every program that it starts.
+    kernel chooses anew for every program that it starts. Of ``orphaned`` ones that parent is gone.
     """
     first: dict[int, float] = {}
     for row in rows:
@@ -54,4 +54,5 @@ def since(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         stack = row.pop("stack", 0)
         row["loaded"] = first[stack] if stack else row["started"]
+        row["orphaned"] = row.pop("forked", False) and row["loaded"] == row["started"]
     return rows

@@ -17,7 +17,7 @@ TYPE_CHECKING = False  # typing itself takes too long to import
 if TYPE_CHECKING:
     from typing import Any
 
-KERNEL_THREAD = 0x00200000  # PF_KTHREAD in the flags field of /proc/PID/stat
+KERNEL_THREAD, FORKED = 0x00200000, 0x40  # PF_KTHREAD, PF_FORKNOEXEC in the flags field of /proc/PID/stat
 PYTHON = re.compile(rb"(python|pypy)[\d.]*[dtmu]*(-config)?$")  # letters: ABI flags of special builds
 LOADED = (b"/libpython", b"/lib-dynload/", b".cpython-", b".abi3.so")
 """In the memory of a Python of any name: its library, or extension modules where that is built in."""
@@ -127,6 +127,7 @@ def _describe(pid: int, root: bytes | None, boot: float, groups: set[int]) -> di
         "name": to_text(name),
         "started": boot + started / os.sysconf("SC_CLK_TCK"),
         "stack": stack,
+        "forked": bool(flags & FORKED),
         "command": None if command is None else [to_text(part) for part in command],
         "executable": None if executable is None else to_text(executable),
         "python": python,

@@ -67,11 +67,15 @@ def _verify(run: Run) -> Result:
             "workload_ignored": ignored,
             "notes": [
                 *presence.copies(inventory.files, overlay.values()),
-                *(workload.stale_ignored(running, inventory.changed_at) if overlay else ()),
+                *(_of_processes(running, inventory.changed_at) if overlay else ()),
             ],
             "hooks": list(target.interpreter.hooks),
         },
     )
+
+
+def _of_processes(running: workload.Workload, changed_at: float) -> list[str]:
+    return [*workload.stale_ignored(running, changed_at), *workload.orphaned(running)]
 
 
 def _judge_originals(target: Contact, manifest: Manifest | None) -> list[Problem]:

@@ -175,6 +175,7 @@ class RunningProcess(Struct, frozen=True):
     python_path: tuple[str, ...] | None = None
     mapped: tuple[str, ...] = ()  # files below the install root in its memory, or open in it
     loaded: float | None = None  # when its program was started: that of its parent, where it was only forked
+    orphaned: bool = False  # only forked, by a process that is gone: when its program was started is unknown
 
 
 class Validation(str, enum.Enum):

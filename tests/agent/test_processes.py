@@ -164,6 +164,30 @@ time.sleep(600)
     first, child, other = (found[pid] for pid in (parent.pid, forked, started))
     assert first.started < child.started <= other.started
     assert [row.loaded for row in (first, child, other)] == [first.started, first.started, other.started]
+    assert not any(row.orphaned for row in (first, child, other))
+
+
+def test_a_fork_whose_parent_is_gone_may_have_what_that_one_loaded(
+    session: AgentSession, run: Run, python: Path
+) -> None:
+    """As a server that makes a daemon of itself. One that is started anew has nothing of it."""
+    code = """
+import os, subprocess, sys, time
+if os.fork():
+    os._exit(0)
+started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+print("ready", flush=True)
+print(os.getpid(), started.pid, flush=True)
+time.sleep(600)
+"""
+    parent = run(python, "-c", code)
+    assert parent.stdout is not None
+    forked, started = map(int, parent.stdout.readline().split())
+    parent.wait(10)
+    found = {row.pid: row for row in session.processes(None, []) or ()}
+    for pid in (forked, started):
+        os.kill(pid, signal.SIGKILL)
+    assert (found[forked].orphaned, found[started].orphaned) == (True, False)
 
 
 def test_a_virtual_environment_is_told_from_its_base(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec import structs
 
-from overlaysync.core.workload import Workload, find, judge, judge_stale
+from overlaysync.core.workload import Workload, find, judge, judge_stale, orphaned
 from overlaysync.model.target import Interpreter, RunningProcess
 
 ROOT = "/opt/venv/lib/python3.11/site-packages"
@@ -139,3 +139,9 @@ def test_a_process_from_before_the_push_is_stale() -> None:
     workload = found(process(started=10.0), process(pid=8, started=20.0))
     assert [problem.code for problem in judge_stale(workload, 15.0)] == ["stale-process"]
     assert judge_stale(workload, 5.0) == []
+
+
+def test_a_fork_whose_parent_is_gone_is_no_finding_and_is_told() -> None:
+    workload = found(process(started=20.0, orphaned=True), process(pid=8, started=20.0))
+    assert judge_stale(workload, 15.0) == []
+    assert [note.partition(" was")[0] for note in orphaned(workload)] == ["process 7 python"]
