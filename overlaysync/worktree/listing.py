@@ -80,11 +80,6 @@ def parse_index(output: bytes) -> Index:
     )
 
 
-def parse_unmerged(output: bytes) -> tuple[RepoPath, ...]:
-    """Paths of ``git ls-files -z --unmerged``: ``<mode> <id> <stage>TAB<path>``, one for each stage."""
-    return tuple(dict.fromkeys(RepoPath(record.partition("\t")[2]) for record in records(output)))
-
-
 def parse_paths(output: bytes) -> list[RepoPath]:
     """Paths of ``git ls-files -z``; a nested repository or a directory as a whole ends with ``/``."""
     return [RepoPath(record) for record in records(output)]

@@ -19,7 +19,7 @@ from overlaysync.worktree.git import Answer, Git
 from overlaysync.worktree.letter_case import collisions
 from overlaysync.worktree.listing import LISTINGS, Index, parse_index, parse_paths, parse_tree
 from overlaysync.worktree.objects import Objects
-from overlaysync.worktree.repository import head_commit, locate
+from overlaysync.worktree.repository import commit_of, locate
 
 _NAMED = 3
 """How many dirty paths of a submodule are named."""
@@ -136,7 +136,7 @@ def _submodule(outer: Subject, path: RepoPath, entry: TreeEntry) -> list[Change]
     git = Git(root)
     objects = Objects(git, located.object_format)
     cache = outer.cache if located.object_format == outer.object_format else StatCache(None, 0)
-    head = head_commit(git)
+    head = commit_of(located)
     try:
         seen = look(Subject(git, objects, located.object_format, head, cache, f"{outer.prefix}{path}/"))
     finally:

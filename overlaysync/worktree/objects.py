@@ -26,8 +26,9 @@ def is_full_id(oid: str, object_format: str) -> bool:
 
 
 class BlobFacts(Struct, frozen=True):
-    """What a comparison asks about HEAD's blob besides its id."""
+    """What is asked about HEAD's blob besides its id. ``size`` is in bytes."""
 
+    size: int
     start: bytes
     has_carriage_return: bool
 
@@ -49,12 +50,13 @@ class Objects:
 
     def facts(self, oid: ObjectId) -> BlobFacts:
         """The beginning of a blob and whether it holds a CR, without keeping it as a whole."""
-        start, has_carriage_return = b"", False
+        size, start, has_carriage_return = 0, b"", False
         with self._turn:
             for piece in self._pieces(oid):
+                size += len(piece)
                 start += piece[: max(0, START - len(start))]
                 has_carriage_return = has_carriage_return or b"\r" in piece
-        return BlobFacts(start, has_carriage_return)
+        return BlobFacts(size, start, has_carriage_return)
 
     def _pieces(self, oid: ObjectId) -> Iterator[bytes]:
         """Must be read to the end: the rest would be taken for the next object's answer."""

@@ -12,21 +12,26 @@ from msgspec import Struct
 from overlaysync.errors import BaselineError, UsageError
 from overlaysync.model.worktree import ObjectId, Repository
 from overlaysync.worktree import port_record
-from overlaysync.worktree.git import Answer, Git, decode, encode, failure
+from overlaysync.worktree.git import Git, decode, encode, failure
+from overlaysync.worktree.objects import is_full_id
 
 
 class Located(Struct, frozen=True):
-    """Where git finds a repository from a directory."""
+    """Where git finds a repository from a directory, and what HEAD names there."""
 
     root: str
     git_directory: str  # of this worktree; a linked worktree has its own
     object_format: str
     shallow: bool
+    head: ObjectId | None  # None: no commit yet
+    reference: str | None  # the full name of HEAD's branch; None: it is detached
 
 
 _WHETHER = ("--is-bare-repository", "--is-inside-git-dir", "--is-inside-work-tree", "--absolute-git-dir")
 _WHERE = ("--show-toplevel", "--show-object-format", "--is-shallow-repository")
-"""Asked at the same time, though where the answer to the others is no, git refuses this."""
+_HEAD = ("HEAD^{commit}", "--symbolic-full-name", "HEAD")
+"""All asked at once. git answers in order, and ends at the first that it cannot answer: here, where the first
+ones are answered by no; at HEAD, where there is no commit."""
 
 # What an unfinished operation leaves in the worktree's git directory: file, its name, how to end it.
 # Order matters: a stopped rebase can hold a CHERRY_PICK_HEAD too.
@@ -50,8 +55,11 @@ def locate(directory: str) -> Located:
         BaselineError: git refuses it (another user owns it).
     """
     git = Git(directory)
-    where = git.begin("rev-parse", *_WHERE, expected=(0, 128))
-    bare, inside_git, inside_checkout, git_directory = _lines(git, git.run("rev-parse", *_WHETHER), 4)
+    answer = git.run("rev-parse", *_WHETHER, *_WHERE, *_HEAD, expected=(0, 128))
+    lines = answer.text.splitlines()
+    if len(lines) < len(_WHETHER):
+        raise failure(directory, "rev-parse", answer.status, answer.messages)
+    bare, inside_git, inside_checkout, git_directory = lines[: len(_WHETHER)]
     if inside_git == "true":
         raise UsageError(f"{directory!r} is inside a git directory", "run from inside the checkout")
     if bare == "true":
@@ -61,28 +69,31 @@ def locate(directory: str) -> Located:
         )
     if inside_checkout != "true":
         raise _checked_out_elsewhere(directory)
-    there = where.answer()
-    if there.status:
-        raise failure(git.directory, "rev-parse", there.status, there.messages)
-    root, object_format, shallow = _lines(git, there, 3)
+    if len(lines) < len(_WHETHER) + len(_WHERE):
+        raise failure(directory, "rev-parse", answer.status, answer.messages)
+    if len(lines) > len(_WHETHER) + len(_WHERE) + 2:
+        raise _line_break(directory)
+    root, object_format, shallow, *named = lines[len(_WHETHER) :]
     # core.worktree is under the control of the checkout: only the directory that holds .git is believed.
     if not os.path.lexists(encode(f"{root}/.git")):
         raise _checked_out_elsewhere(directory)
     if os.path.realpath(encode(directory)) != encode(root):
-        at_root = Git(root)
-        if _lines(at_root, at_root.run("rev-parse", "--absolute-git-dir"), 1) != [git_directory]:
+        there = Git(root).run("rev-parse", "--absolute-git-dir").text
+        if there.removesuffix("\n") != git_directory:
             raise _checked_out_elsewhere(directory)
-    return Located(root, git_directory, object_format, shallow == "true")
+    head = ObjectId(named[0]) if named and is_full_id(named[0], object_format) else None
+    return Located(root, git_directory, object_format, shallow == "true", head, _reference(git, named[1:]))
 
 
-def _lines(git: Git, answer: Answer, questions: int) -> list[str]:
-    """One line for each question."""
-    lines = answer.text.splitlines()
-    if len(lines) != questions:
-        raise UsageError(
-            f"the path of the repository of {git.directory!r} holds a line break", "move the checkout"
-        )
-    return lines
+def _reference(git: Git, named: list[str]) -> str | None:
+    """The branch that git named; it names none where there is no commit, or something else is called HEAD."""
+    if named:
+        return named[0] if named != ["HEAD"] else None
+    return git.run("symbolic-ref", "--quiet", "HEAD", expected=(0, 1)).text.strip() or None
+
+
+def _line_break(directory: str) -> UsageError:
+    return UsageError(f"the path of the repository of {directory!r} holds a line break", "move the checkout")
 
 
 def _checked_out_elsewhere(directory: str) -> UsageError:
@@ -117,15 +128,20 @@ def refuse_unmerged(root: str, paths: tuple[str, ...]) -> None:
         )
 
 
-def head_commit(git: Git) -> ObjectId:
-    """The commit that HEAD names. Raises BaselineError where there is none yet."""
+def head_commit(git: Git) -> ObjectId | None:
+    """The commit that HEAD names now, or None."""
     answer = git.run("rev-parse", "--quiet", "--verify", "HEAD^{commit}", expected=(0, 1))
-    if answer.status:
+    return ObjectId(answer.text.strip()) if answer.status == 0 else None
+
+
+def commit_of(located: Located) -> ObjectId:
+    """The commit of HEAD when it was located. Raises BaselineError where there is none yet."""
+    if located.head is None:
         raise BaselineError(
-            f"the repository {git.directory!r} has no commit at HEAD: nothing can have been built from it",
+            f"the repository {located.root!r} has no commit at HEAD: nothing can have been built from it",
             "commit ('git commit'), or check a branch out that has commits ('git switch BRANCH')",
         )
-    return ObjectId(answer.text.strip())
+    return located.head
 
 
 def hooks_directory(directory: Path) -> Path:
@@ -168,14 +184,13 @@ def peel(git: Git, oid: str) -> ObjectId | None:
 
 def describe(located: Located) -> Repository:
     """Where the worktree comes from, for the record. Raises BaselineError without a commit."""
-    git = Git(located.root)
-    reference = git.begin("symbolic-ref", "--quiet", "HEAD", expected=(0, 1))
-    remotes = git.begin("config", "--null", "--local", "--get-regexp", r"^remote\..*\.url$", expected=(0, 1))
+    options = ("--null", "--local", "--get-regexp", r"^remote\..*\.url$")
+    remotes = Git(located.root).run("config", *options, expected=(0, 1))
     return Repository(
         root=located.root,
-        head=head_commit(git),
-        branch=reference.answer().text.strip().removeprefix("refs/heads/") or None,
-        remote=_remote(remotes.answer().text),
+        head=commit_of(located),
+        branch=located.reference and located.reference.removeprefix("refs/heads/"),
+        remote=_remote(remotes.text),
         object_format=located.object_format,
         shallow=located.shallow,
         ported=port_record.load(located.git_directory),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -26,13 +27,13 @@ from overlaysync.worktree.capture import Capture
 from overlaysync.worktree.files import BehindLinkError, Folders, MovingFileError, OpenFile
 from overlaysync.worktree.git import Git, decode, encode
 from overlaysync.worktree.ignored import ignored_by_user, ignored_files, list_ignored
-from overlaysync.worktree.listing import parse_unmerged
 from overlaysync.worktree.look import Subject, look, read_tree
 from overlaysync.worktree.newlines import to_line_feeds
 from overlaysync.worktree.objects import Objects, is_full_id
 from overlaysync.worktree.repository import describe, head_commit, locate, refuse_unfinished, refuse_unmerged
 
 _TRIES = 5  # to capture a worktree that is written to meanwhile
+_FEW = 32  # blobs are read in less time than git takes to start
 _STREAM_PIECE = 256 * 1024 - 1  # a CR held back from the piece before may come on top
 
 
@@ -49,17 +50,15 @@ def open_worktree(
 
     Raises:
         UsageError: no git repository, a bare one, a git directory, a checkout elsewhere, or no git.
-        BaselineError: no commit yet, an unfinished merge or the like, unmerged paths, or git refuses.
+        BaselineError: no commit yet, an unfinished merge or the like, or git refuses.
     """
     if not directory.is_dir():
         raise UsageError(f"{str(directory)!r} is not a directory", "name a checkout with -C DIR")
     located = locate(decode(os.fsencode(directory.absolute())))
     git = Git(located.root)
-    unmerged = None if unfinished else git.begin("ls-files", "--unmerged", "-z")
     repository = describe(located)
-    if unmerged is not None:
+    if not unfinished:
         refuse_unfinished(located)
-        refuse_unmerged(located.root, parse_unmerged(unmerged.answer().output))
     file = cache_file(cache_dir, "worktree", located.root) if cache_dir else None
     return Worktree(repository, git, file, Capture() if capture else None)
 
@@ -142,17 +141,26 @@ class Worktree:
 
         A blob that a partial clone lacks is not asked of anybody, and is none.
         """
+        asked = list(oids)
+        small = asked if len(asked) <= _FEW else self._small(asked)
+        found = ((oid, self._pointed(oid)) for oid in small)
+        return {oid: sha256 for oid, sha256 in found if sha256 is not None}
+
+    def _pointed(self, oid: ObjectId) -> Sha256 | None:
+        with contextlib.suppress(BaselineError):
+            facts = self._objects.facts(oid)
+            return lfs.pointed(facts.start) if facts.size < lfs.MAXIMUM_SIZE else None
+        return None
+
+    def _small(self, oids: Sequence[ObjectId]) -> list[ObjectId]:
+        """Those that may be pointers by their size."""
         given = "".join(f"{oid}\n" for oid in oids).encode()
-        if not given:
-            return {}
         try:
             answer = self._git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", given=given)
         except BaselineError:
-            return {}  # older gits end where they may not fetch
+            return []  # older gits end where they may not fetch
         there = (line.split() for line in answer.text.splitlines())
-        small = [ObjectId(oid) for oid, size in there if size != "missing" and int(size) < lfs.MAXIMUM_SIZE]
-        found = ((oid, lfs.pointed(self._objects.facts(oid).start)) for oid in small)
-        return {oid: sha256 for oid, sha256 in found if sha256 is not None}
+        return [ObjectId(oid) for oid, size in there if size != "missing" and int(size) < lfs.MAXIMUM_SIZE]
 
     def content(self, change: Change) -> bytes:
         """The bytes of a change as ``stream`` gives them, checked before any is handed out."""

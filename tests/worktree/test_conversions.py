@@ -128,8 +128,12 @@ def test_a_pointer_in_the_worktree(checkout: Repository, see: Seen, name: str) -
     assert refused(see()) == []
 
 
-def test_what_pointers_name(lfs: Repository, checkout: Repository) -> None:
-    """Other blobs, damaged pointers and blobs that a partial clone lacks are none."""
+@pytest.mark.parametrize("few", [0, 100])
+def test_what_pointers_name(
+    lfs: Repository, checkout: Repository, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    """Other blobs, damaged pointers and what a partial clone lacks are none, of few as of many."""
+    monkeypatch.setattr("overlaysync.worktree.worktree._FEW", few)
     checkout.write("p/damaged.py", POINTER.replace(b"sha256:", b"sha1:"))
     checkout.write("p/large.py", POINTER + b"#" * 2000)
     checkout.commit()

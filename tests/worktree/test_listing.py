@@ -19,7 +19,6 @@ from overlaysync.worktree.listing import (
     parse_index,
     parse_paths,
     parse_tree,
-    parse_unmerged,
 )
 from overlaysync.worktree.newlines import LineEnds, to_line_feeds, whole_line_ends
 
@@ -71,10 +70,6 @@ def test_index_flags(entries: dict[bytes, str]) -> None:
 @given(any_of.lists(paths, unique=True))
 def test_lists_of_paths(listed: list[bytes]) -> None:
     assert list(map(encode, parse_paths(b"".join(path + b"\0" for path in listed)))) == listed
-    stages = b"".join(
-        b"100644 %s %d\t%s\0" % (b"a" * 40, stage, path) for path in listed for stage in (1, 2, 3)
-    )
-    assert list(map(encode, parse_unmerged(stages))) == listed
 
 
 @given(any_of.dictionaries(paths, any_of.sampled_from(["lfs", "unspecified"])))

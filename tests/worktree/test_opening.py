@@ -223,8 +223,11 @@ def test_unmerged_paths_without_any_operation(conflict: Repository) -> None:
     conflict.commit()
     with pytest.raises(RuntimeError):
         conflict.git("stash", "pop")
-    with pytest.raises(BaselineError, match=r"unmerged paths: 'p/a\.py'"):
-        open_worktree(conflict.path)
+    with (
+        open_worktree(conflict.path) as worktree,
+        pytest.raises(BaselineError, match=r"unmerged paths: 'p/a\.py'"),
+    ):
+        worktree.snapshot()
 
 
 def test_paths_that_become_unmerged_later_end_the_snapshot(conflict: Repository) -> None:
@@ -268,3 +271,15 @@ def test_a_damaged_repository_is_told_in_gits_words(checkout: Repository) -> Non
     (checkout.path / ".git/config").write_text("[core\n")
     with pytest.raises(BaselineError, match=r"exit status 128: .*bad config"):
         open_worktree(checkout.path)
+
+
+@pytest.mark.parametrize("state", ["branch", "detached", "tag of that name"])
+def test_the_branch_of_head(checkout: Repository, state: str) -> None:
+    head = checkout.head
+    if state == "detached":
+        checkout.git("switch", "--quiet", "--detach")
+    if state == "tag of that name":
+        checkout.git("update-ref", "refs/tags/HEAD", checkout.head)
+    with open_worktree(checkout.path) as worktree:
+        branch = None if state == "detached" else "main"
+        assert (worktree.repository.head, worktree.repository.branch) == (head, branch)
