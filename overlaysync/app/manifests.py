@@ -6,6 +6,7 @@ import contextlib
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from overlaysync.app.calling import find_root
 from overlaysync.app.options import Options
@@ -28,13 +29,15 @@ def list_manifests(options: Options, *, everywhere: bool = False) -> Result:
 
 
 def show_manifest(options: Options, reference: str) -> Result:
-    """One manifest, whole. Raises UsageError when there is no such one.
+    """One manifest, whole, and its file. Raises UsageError when there is no such one.
 
     ``reference``: "latest" and shortened ids are looked for among this repository's; a full id is found
     wherever it belongs to, and the path of a file is just that.
     """
-    manifest = store(options).load(reference, _roots(options))
-    return _result("manifest show", {"manifest": msgspec.to_builtins(manifest)})
+    records = store(options)
+    file = records.find(reference, _roots(options))
+    details = {"manifest": msgspec.to_builtins(records.read(file))}
+    return structs.replace(_result("manifest show", details), manifest=str(file))
 
 
 def compare_manifests(options: Options, before: str, after: str) -> Result:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from overlaysync.cli import common
-from overlaysync.cli.terminal import Terminal, clean, json_text
+from overlaysync.cli.terminal import Terminal, clean
+from overlaysync.core.counting import counted
 
 if TYPE_CHECKING:
     from overlaysync.model.result import Result
@@ -35,10 +36,14 @@ def list_command(directory: str, /, everywhere: bool, as_json: bool) -> int:
 @common.json_option
 @click.pass_obj
 def show_command(directory: str, /, reference: str, as_json: bool) -> int:
-    """Show one manifest: an id, its beginning, its random part, or "latest"."""
+    """Show one manifest: an id, its beginning, its random part, the path of a file, or "latest".
+
+    With --json the record itself is details.manifest of the object.
+    """
     from overlaysync.app.manifests import show_manifest
 
-    return _give(show_manifest(common.options_of(directory, {}), reference), _show_one, as_json=as_json)
+    result = show_manifest(common.options_of(directory, {}), reference)
+    return _give(result, _show_one, as_json=as_json)
 
 
 @command.command("diff", epilog="Example: overlaysync manifest diff 3f9c2a latest")
@@ -60,17 +65,14 @@ def _give(result: Result, show: Any, *, as_json: bool) -> int:
         if as_json:
             common.print_json(result)
         else:
-            show(result.details, terminal)
+            show(result, terminal)
     return result.exit_code
 
 
-def _files(count: int) -> str:
-    return f"{count} file{'' if count == 1 else 's'}"
-
-
-def _show_list(details: dict[str, Any], terminal: Terminal) -> None:
+def _show_list(result: Result, terminal: Terminal) -> None:
+    details = result.details
     rows = [
-        (item["id"], item["command"], item["target"], item["distribution"], _files(item["overlay"]))
+        (item["id"], item["command"], item["target"], item["distribution"], counted(item["overlay"], "file"))
         for item in details["manifests"]
     ]
     terminal.rows([tuple(clean(cell) for cell in row) for row in rows], indent="")
@@ -80,13 +82,18 @@ def _show_list(details: dict[str, Any], terminal: Terminal) -> None:
         terminal.line(f"damaged: {clean(line)}", "warn")
 
 
-def _show_one(details: dict[str, Any], terminal: Terminal) -> None:
-    terminal.line(json_text(details["manifest"], indent=2))
+def _show_one(result: Result, terminal: Terminal) -> None:
+    import msgspec
+
+    from overlaysync.cli.manifest_view import show
+    from overlaysync.model.manifest import Manifest
+
+    show(msgspec.convert(result.details["manifest"], Manifest), result.manifest, terminal)
 
 
-def _show_difference(details: dict[str, Any], terminal: Terminal) -> None:
-    difference = details["difference"]
-    if details["same"]:
+def _show_difference(result: Result, terminal: Terminal) -> None:
+    difference = result.details["difference"]
+    if result.details["same"]:
         terminal.line("the same overlay on the same ground")
     for fact in difference["facts"]:
         terminal.line(clean(f"{fact['name']}: {fact['before']} → {fact['after']}"))

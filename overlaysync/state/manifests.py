@@ -78,7 +78,11 @@ class ManifestStore:
             return False
 
     def load(self, reference: str, roots: Roots = None) -> Manifest:
-        """The manifest that a user names.
+        """The manifest that a user names: ``find`` and ``read`` in one."""
+        return self.read(self.find(reference, roots))
+
+    def find(self, reference: str, roots: Roots = None) -> Path:
+        """The file of the manifest that a user names.
 
         Args:
             reference: an id, at least four characters of its beginning or of its part after the dash,
@@ -86,16 +90,17 @@ class ManifestStore:
             roots: ``latest`` and parts of an id mean those of these worktrees; None for those of all.
 
         Raises:
-            UsageError: there is none, more than one, or the one is damaged.
+            UsageError: there is none, or more than one.
         """
         if reference == LATEST:
             file = next(self._files(roots), None)
             if file is None:
                 raise UsageError("there is no manifest yet", _HOW_TO_GET_ONE)
-        elif "/" in reference:
-            file = Path(reference)
-        else:
-            file = self._find(reference, roots)
+            return file
+        return Path(reference) if "/" in reference else self._find(reference, roots)
+
+    def read(self, file: Path) -> Manifest:
+        """The manifest in a file. Raises UsageError where it is damaged."""
         try:
             return _read(file)
         except ManifestDamagedError as error:
