@@ -56,6 +56,9 @@ def _roots(options: Options) -> tuple[str, ...]:
 
 
 def _summary(manifest: Manifest) -> dict[str, Any]:
+    """What tells one record from another. Of a carried state, root and branch are the development's."""
+    repository = manifest.repository
+    source = repository.ported or repository
     return {
         "id": manifest.id,
         "time": manifest.time,
@@ -63,6 +66,9 @@ def _summary(manifest: Manifest) -> dict[str, Any]:
         "target": f"{manifest.target.kind}:{manifest.target.name}",
         "container_id": manifest.target.container_id,
         "distribution": f"{manifest.distribution.name} {manifest.distribution.version}",
+        "root": source.root,
+        "branch": source.branch,
+        "ported": repository.ported is not None,
         "head": manifest.baseline.head,
         "operations": len(manifest.operations),
         "overlay": len(manifest.overlay),

@@ -8,7 +8,6 @@ import click
 
 from overlaysync.cli import common
 from overlaysync.cli.terminal import Terminal, clean
-from overlaysync.core.counting import counted
 
 if TYPE_CHECKING:
     from overlaysync.model.result import Result
@@ -24,7 +23,11 @@ def command() -> None:
 @common.json_option
 @click.pass_obj
 def list_command(directory: str, /, everywhere: bool, as_json: bool) -> int:
-    """List the manifests of this repository, newest first."""
+    """List the manifests of this repository, newest first.
+
+    How to name it to show and diff, when, what, how many files were overlaid then, into which target and
+    package, and from which worktree and branch.
+    """
     from overlaysync.app.manifests import list_manifests
 
     result = list_manifests(common.options_of(directory, {}), everywhere=everywhere)
@@ -70,15 +73,12 @@ def _give(result: Result, show: Any, *, as_json: bool) -> int:
 
 
 def _show_list(result: Result, terminal: Terminal) -> None:
-    details = result.details
-    rows = [
-        (item["id"], item["command"], item["target"], item["distribution"], counted(item["overlay"], "file"))
-        for item in details["manifests"]
-    ]
-    terminal.rows([tuple(clean(cell) for cell in row) for row in rows], indent="")
-    if not rows:
+    from overlaysync.cli.manifest_listing import show
+
+    show(result.details["manifests"], terminal)
+    if not result.details["manifests"]:
         terminal.line("no manifest yet")
-    for line in details["damaged"]:
+    for line in result.details["damaged"]:
         terminal.line(f"damaged: {clean(line)}", "warn")
 
 

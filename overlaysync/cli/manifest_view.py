@@ -44,13 +44,13 @@ def show(manifest: Manifest, file: str | None, terminal: Terminal) -> None:
     fact("file", f"{file or UNKNOWN} (all of it: --json)", terminal)
 
 
-def local_time(text: str) -> str:
+def local_time(text: str, form: str = "%Y-%m-%d %H:%M:%S %z") -> str:
     """A record's time by the reader's clock; as it was written where that is no time."""
     try:
         moment = datetime.fromisoformat(text.replace("Z", "+00:00"))  # Python 3.10 knows no "Z"
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=timezone.utc)
-        return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
+        return moment.astimezone().strftime(form)
     except (ValueError, OverflowError, OSError):
         return text
 
