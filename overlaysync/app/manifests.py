@@ -40,11 +40,24 @@ def show_manifest(options: Options, reference: str) -> Result:
     return structs.replace(_result("manifest show", details), manifest=str(file))
 
 
-def compare_manifests(options: Options, before: str, after: str) -> Result:
-    """What differs between two manifests; the exit code is 0 either way. The same references as above."""
+def compare_manifests(options: Options, reference: str, other: str | None = None) -> Result:
+    """What differs from the first to the second; of one alone, from the one before it in its target.
+
+    The exit code is 0 either way. The same references as above.
+    """
     records, roots = store(options), _roots(options)
-    difference = compare(records.load(before, roots), records.load(after, roots))
-    return _result("manifest diff", {"difference": msgspec.to_builtins(difference), "same": difference.same})
+    named = records.load(reference, roots)
+    before, after = (
+        (records.before(named, roots), named) if other is None else (named, records.load(other, roots))
+    )
+    difference = compare(before, after)
+    details = {
+        "before": _summary(before),
+        "after": _summary(after),
+        "difference": msgspec.to_builtins(difference),
+        "same": difference.same,
+    }
+    return _result("manifest diff", details)
 
 
 def _roots(options: Options) -> tuple[str, ...]:

@@ -49,16 +49,19 @@ def show_command(directory: str, /, reference: str, as_json: bool) -> int:
     return _give(result, _show_one, as_json=as_json)
 
 
-@command.command("diff", epilog="Example: overlaysync manifest diff 3f9c2a latest")
-@click.argument("before")
-@click.argument("after", default="latest")
+@command.command("diff", epilog="Example: overlaysync manifest diff 3f9c2a 00aa11")
+@click.argument("reference", default="latest")
+@click.argument("other", required=False)
 @common.json_option
 @click.pass_obj
-def diff_command(directory: str, /, before: str, after: str, as_json: bool) -> int:
-    """Show what differs between two manifests: facts first, then the overlaid files."""
+def diff_command(directory: str, /, reference: str, other: str | None, as_json: bool) -> int:
+    """Show what differs between two manifests: facts first, then the overlaid files.
+
+    Of one manifest alone, what differs from the one before it in the same target. Exit code 0 either way.
+    """
     from overlaysync.app.manifests import compare_manifests
 
-    result = compare_manifests(common.options_of(directory, {}), before, after)
+    result = compare_manifests(common.options_of(directory, {}), reference, other)
     return _give(result, _show_difference, as_json=as_json)
 
 
@@ -92,19 +95,6 @@ def _show_one(result: Result, terminal: Terminal) -> None:
 
 
 def _show_difference(result: Result, terminal: Terminal) -> None:
-    difference = result.details["difference"]
-    if result.details["same"]:
-        terminal.line("the same overlay on the same ground")
-    for fact in difference["facts"]:
-        terminal.line(clean(f"{fact['name']}: {fact['before']} → {fact['after']}"))
-    for sign, name in (("+", "added"), ("-", "removed")):
-        for item in difference[name]:
-            terminal.line(f"{sign} {clean(item['destination'])}")
-    for pair in difference["changed"]:
-        before, after = pair["before"], pair["after"]
-        hashes = f"{_short(before['installed_sha256'])} → {_short(after['installed_sha256'])}"
-        terminal.line(f"~ {clean(after['destination'])}: {hashes}")
+    from overlaysync.cli.manifest_listing import show_difference
 
-
-def _short(digest: str | None) -> str:
-    return "no file" if digest is None else digest[:12]
+    show_difference(result.details, terminal)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
-from overlaysync.cli.manifest_view import local_time
+from overlaysync.cli.manifest_view import DIGITS, local_time
 from overlaysync.cli.terminal import Terminal, clean
 from overlaysync.core.counting import counted
 
@@ -53,3 +53,27 @@ def _worktree(record: dict[str, Any], folders: Counter[str]) -> str:
     folder = PurePath(root).name
     place = folder if folder and folders[folder] == 1 else root
     return f"{place} ({record['branch'] or 'detached'}{', by port' if record['ported'] else ''})"
+
+
+def show_difference(details: dict[str, Any], terminal: Terminal) -> None:
+    """What differs from one record to the other, named above it."""
+    difference = details["difference"]
+    one = difference["before"] == difference["after"]
+    show([details["after"]] if one else [details["before"], details["after"]], terminal)
+    terminal.gap()
+    if details["same"]:
+        why = "both are one record" if one else "the same overlay on the same ground"
+        terminal.line(f"nothing differs: {why}")
+    for fact in difference["facts"]:
+        before, after = (value or "none" for value in (fact["before"], fact["after"]))
+        terminal.line(clean(f"{fact['name']}: {before} → {after}"))
+    for sign, name in (("+", "added"), ("-", "removed")):
+        for item in difference[name]:
+            terminal.line(f"{sign} {clean(item['destination'])}")
+    for pair in difference["changed"]:
+        before, after = (_content(pair[side]["installed_sha256"]) for side in ("before", "after"))
+        terminal.line(f"~ {clean(pair['after']['destination'])}: {before} → {after}")
+
+
+def _content(digest: str | None) -> str:
+    return "no file" if digest is None else digest[:DIGITS]

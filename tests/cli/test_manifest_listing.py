@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from overlaysync.cli.manifest_listing import show
+from overlaysync.cli.manifest_listing import show, show_difference
 from overlaysync.cli.terminal import Terminal
 
 RECORD: dict[str, Any] = {
@@ -64,3 +64,39 @@ def test_nothing_of_a_record_reaches_the_terminal_raw(capsys: pytest.CaptureFixt
 
 def test_no_record_is_no_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(capsys) == []
+
+
+def difference(**more: Any) -> dict[str, Any]:
+    """What ``manifest diff`` has to tell of two records that do not differ."""
+    told = {"before": "one", "after": "other", "facts": [], "added": [], "removed": [], "changed": [], **more}
+    return {"before": RECORD, "after": {**RECORD, "id": "2026-bbbb"}, "difference": told, "same": not more}
+
+
+def test_that_nothing_differs_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    show_difference(difference(), Terminal())
+    *records, _, said = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in records] == ["3f9c2a", "bbbb"]
+    assert said == "nothing differs: the same overlay on the same ground"
+
+
+def test_a_record_and_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    show_difference({**difference(before="one", after="one"), "same": True}, Terminal())
+    record, _, said = capsys.readouterr().out.splitlines()
+    assert record.startswith("bbbb")
+    assert said == "nothing differs: both are one record"
+
+
+def test_what_differs_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    facts = [{"name": "branch", "before": None, "after": "main"}]
+    changed = {
+        "before": {"installed_sha256": "a" * 64},
+        "after": {"installed_sha256": None, "destination": "c.py"},
+    }
+    added, removed = [{"destination": "a.py"}], [{"destination": "b\n.py"}]
+    show_difference(difference(facts=facts, added=added, removed=removed, changed=[changed]), Terminal())
+    assert capsys.readouterr().out.splitlines()[3:] == [
+        "branch: none → main",
+        "+ a.py",
+        "- b\\n.py",
+        "~ c.py: aaaaaaaaaaaa → no file",
+    ]

@@ -136,6 +136,7 @@ def tell_the_story(work: Work, answers: list[Any]) -> None:
     difference = work.cli(*line, "--json").json()["details"]["difference"]
     assert [item["destination"] for item in difference["added"]] == [NORM]
     assert [item["after"]["destination"] for item in difference["changed"]] == [ENGINE]
+    assert work.cli(*line[:-2], records[1]["id"], "--json").json()["details"]["difference"] == difference
     shown = work.cli(*line).stdout
     assert f"+ {NORM}" in shown
     assert f"~ {ENGINE}" in shown
