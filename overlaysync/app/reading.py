@@ -16,6 +16,7 @@ from overlaysync.core import workload
 from overlaysync.core.backends import BUILD_FILES, unread_by_backend
 from overlaysync.core.classify import DEFAULT_NOT_BUILT
 from overlaysync.core.evidence import image_commit
+from overlaysync.core.putting_back import Originals
 from overlaysync.errors import WorkloadError
 from overlaysync.model.classified import ClassifiedChange
 from overlaysync.model.evidence import Evidence
@@ -87,6 +88,11 @@ def not_built(contact: Contact) -> Sequence[str]:
     """Patterns of what no build reads: the configuration's, or the built-in ones."""
     configured = contact.package.not_built
     return DEFAULT_NOT_BUILT if configured is None else configured
+
+
+def originals(contact: Contact, root: str) -> Originals:
+    """What the target keeps for an install root."""
+    return Originals(contact.transport.shell(), root, contact.name)
 
 
 def find_workload(contact: Contact, root: str) -> workload.Workload:

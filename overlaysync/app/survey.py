@@ -10,7 +10,7 @@ from msgspec import Struct
 from overlaysync.app import package_paths
 from overlaysync.app.contact import Contact
 from overlaysync.app.options import Options, Stage
-from overlaysync.app.reading import Reading, not_built, read
+from overlaysync.app.reading import Reading, not_built, originals, read
 from overlaysync.core import companions, drift, editable, extensions, modules, provenance, workload
 from overlaysync.core.acknowledging import acknowledge, remembered, unique
 from overlaysync.core.backends import excluded, selected, ships_whole
@@ -30,7 +30,7 @@ from overlaysync.model.evidence import Baseline
 from overlaysync.model.manifest import Acknowledgement
 from overlaysync.model.plan import Plan
 from overlaysync.model.problem import Problem
-from overlaysync.model.target import InstalledFile, InstalledPath, Interpreter
+from overlaysync.model.target import InstalledFile, InstalledPath
 from overlaysync.model.worktree import ObjectId, RepoPath, Sha256, Snapshot, TreeEntry
 from overlaysync.worktree.worktree import Worktree
 
@@ -81,7 +81,7 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
     if not identity_problems and not any(item.code in modules.NO_ONE_COPY for item in installation):
         stage("planning")
         plan, files, plan_problems = _plan(contact, reading, selection)
-        problems += [*_judge_content(reading, baseline, selection, contact.interpreter), *plan_problems]
+        problems += [*_judge_content(contact, reading, baseline, selection), *plan_problems]
         if not installation:
             stage("asking what is imported")
             problems += _judge_places(contact, plan, reading.inventory.root)
@@ -171,12 +171,15 @@ def _judge_identity(contact: Contact, reading: Reading, baseline: Baseline) -> l
 
 
 def _judge_content(
-    reading: Reading, baseline: Baseline, selection: Selection, interpreter: Interpreter
+    contact: Contact, reading: Reading, baseline: Baseline, selection: Selection
 ) -> Sequence[Problem]:
     touched = {item.source: item.sha256 for item in selection.desired}
+    kept = originals(contact, reading.inventory.root)
     return (
-        *drift.judge(baseline.content, reading.files, touched, reading.overlay),
-        *drift.judge_strays(reading.inventory.strays, reading.overlay, interpreter.extension_suffixes),
+        *drift.judge(baseline.content, reading.files, touched, reading.overlay, kept),
+        *drift.judge_strays(
+            reading.inventory.strays, reading.overlay, contact.interpreter.extension_suffixes
+        ),
     )
 
 
@@ -191,7 +194,8 @@ def _plan(
         writable=True,
     )
     inventory = reading.inventory
-    plan, problems = make_plan(selection.desired, files, reading.overlay, inventory.mounts, inventory.root)
+    kept = originals(contact, inventory.root)
+    plan, problems = make_plan(selection.desired, files, reading.overlay, inventory.mounts, kept)
     standing = (unrecorded_problem(path, place, files[place]) for place, path in unrecorded.items())
     return plan, files, (*problems, *(item for item in standing if item is not None))
 

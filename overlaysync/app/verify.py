@@ -8,16 +8,17 @@ from overlaysync.app.calling import Call, find_root
 from overlaysync.app.contact import Contact, contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.read_back import read_back
-from overlaysync.app.reading import find_workload
+from overlaysync.app.reading import find_workload, originals
 from overlaysync.app.records import overlay_of, read_manifest
 from overlaysync.app.report import about, problems_of, target_of
 from overlaysync.app.store import store, usual_place
 from overlaysync.app.timing import Stages
 from overlaysync.core import companions, drift, extensions, modules, presence, provenance, workload
+from overlaysync.core.putting_back import Originals
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.problem import Problem
 from overlaysync.model.result import Result
-from overlaysync.model.target import UNKNOWN, InstalledPath, Inventory
+from overlaysync.model.target import UNKNOWN, Inventory
 
 INIT = "__init__.py"
 
@@ -36,16 +37,21 @@ def verify(call: Call, stage: Stage) -> Result:
     running = find_workload(target, inventory.root)
     stages("reading back")
     expected = {path: item.installed_sha256 for path, item in overlay.items()}
-    proof = read_back(target, inventory, expected)
+    kept = originals(target, inventory.root)
+    proof = read_back(
+        target, inventory, expected, way_back=lambda file: kept.way_back(overlay[file.path], file)
+    )
     findings = [
         *proof.problems,
         *modules.judge_installation(target.interpreter, target.distribution, target.name, overlay),
         *companions.judge(target.name, target.interpreter, target.identity, manifest),
         *provenance.judge_mounts(inventory),
         *extensions.judge(inventory, target.interpreter),
-        *_judge_originals(target, manifest),
-        *drift.judge_strays(inventory.strays, overlay, target.interpreter.extension_suffixes),
-        *drift.as_recorded(inventory.files, overlay),
+        *_judge_originals(target, kept, manifest),
+        *drift.judge_strays(
+            inventory.strays, overlay, target.interpreter.extension_suffixes, drift.LEAVE_UNTOUCHED
+        ),
+        *drift.as_recorded(inventory.files, overlay, drift.LEAVE_UNTOUCHED),
         *_judge_processes(running, inventory),
         *_judge_first_places(target, running, inventory.root),
         *lost_record(call.options, target, manifest),
@@ -68,10 +74,10 @@ def verify(call: Call, stage: Stage) -> Result:
     )
 
 
-def _judge_originals(target: Contact, manifest: Manifest | None) -> list[Problem]:
+def _judge_originals(target: Contact, originals: Originals, manifest: Manifest | None) -> list[Problem]:
     """Whether the originals that a revert would bring back are kept as they were."""
     kept = {
-        InstalledPath(f".overlaysync/{target.name}/originals/{item.destination}"): item
+        originals.kept(item.destination): item
         for item in (manifest.overlay if manifest is not None else ())
         if item.original_sha256 is not None
     }
