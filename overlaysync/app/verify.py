@@ -128,7 +128,9 @@ def lost_record(options: Options, target: Contact, manifest: Manifest | None) ->
     if here != there and UNKNOWN not in (here, there):
         if manifest is None:
             message = f"the last push went to container {there[:12]}; {name} now is {here[:12]}, without it"
-            return [Problem("other-container", message, "push again: overlaysync push")]
+            carried = " --port" if last.repository.root != root else ""
+            next_step = f"push again, with the same options: overlaysync push{carried}"
+            return [Problem("other-container", message, next_step)]
         message = (
             f"the overlay was put into container {there[:12]}; this is {here[:12]}, whose image holds it"
         )

@@ -32,7 +32,7 @@ class Originals(Struct, frozen=True):
         """What to do about a file that is not as it was put there."""
         current = file.sha256 if file.kind is FileKind.FILE else None
         if file.kind in (FileKind.FILE, FileKind.MISSING) and current == placement.original_sha256:
-            return "have it all again: overlaysync push; or nothing of it: overlaysync revert"
+            return "push again, or take the rest back too: overlaysync revert"
         destination = f"{self.root}/{placement.destination}"
         if file.kind not in (FileKind.FILE, FileKind.MISSING) or not destination.isprintable():
             return RE_CREATE

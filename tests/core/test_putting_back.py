@@ -53,7 +53,7 @@ def test_in_a_container_it_is_one_word_of_a_shell() -> None:
 @pytest.mark.parametrize(("item", "content"), [(EDITED, "head"), (ADDED, None), (REMOVED, "old")])
 def test_what_was_put_back_is_in_nobodys_way(item: Placement, content: str | None) -> None:
     assert IN_A_CONTAINER.judge(item, of(item, content)) is None
-    assert "overlaysync push" in IN_A_CONTAINER.way_back(item, of(item, content))
+    assert "push again" in IN_A_CONTAINER.way_back(item, of(item, content))
 
 
 @pytest.mark.parametrize(("item", "content"), [(EDITED, "edited"), (ADDED, "new"), (REMOVED, None)])

@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.scenario import LocalScenario, Scenario, Work, codes
 
 ENGINE, NEW = "sample_pkg/engine.py", "sample_pkg/extra.py"
-ALL_OR_NOTHING = "have it all again: overlaysync push; or nothing of it: overlaysync revert"
+ALL_OR_NOTHING = "push again, or take the rest back too: overlaysync revert"
 
 
 def put_back(local: LocalScenario, before: bytes) -> None:
