@@ -53,7 +53,7 @@ def printable(text: str) -> str:
 
 
 _REMEDIES = {
-    "binding-change": "add --acknowledge binding if the image's extension is known to have it",
+    "binding-change": "add --acknowledge binding if what the image has compiled is known to have it",
     "jit-change": "add --acknowledge jit and start with a fresh cache of compiled kernels",
     "syntax-error": "correct it (where only the target's newer Python can parse it: --acknowledge syntax)",
     "generated-change": "change its input and rebuild the image",
