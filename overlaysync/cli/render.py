@@ -186,7 +186,8 @@ def _outcome(result: Result, terminal: Terminal) -> None:
     mark, style, sentence = sentences[result.outcome]
     if result.command == "status" and result.problems:
         ways = counted(len(result.problems), "problem")
-        mark, style, sentence = "✗", "bad", f"{ways} in the way of a push, {files} planned"
+        told = "exit 1" if result.exit_code else "exit 0; 1 with --check"  # the mark says the same
+        mark, style, sentence = "•", "warn", f"{ways} in the way of a push, {files} planned ({told})"
     if left_out := result.details.get("left_out"):
         sentence += f" · {len(left_out)} left out"
     sentence = result.details.get("sentence") or sentence
