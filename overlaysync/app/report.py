@@ -214,6 +214,7 @@ def details_of(contact: Contact, situation: Situation) -> dict[str, Any]:
         "unmet": companions.unmet(contact.distribution, contact.interpreter),
         "companions": companions.notes(contact.name, contact.interpreter, contact.identity, manifest),
         "notes": [
+            *(f"--acknowledge {risk}: nothing of that class was met" for risk in situation.unneeded),
             *situation.selection.notes,
             *presence.copies(inventory.files, situation.plan.overlay),
             *presence.copies_of_unpackaged(

@@ -12,7 +12,7 @@ from overlaysync.app.contact import Contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.reading import Reading, not_built, originals, read
 from overlaysync.core import companions, drift, editable, extensions, modules, provenance, workload
-from overlaysync.core.acknowledging import acknowledge, remembered, unique
+from overlaysync.core.acknowledging import acknowledge, remembered, unique, unneeded
 from overlaysync.core.backends import excluded, selected, ships_whole
 from overlaysync.core.colliding import judge_letter_case
 from overlaysync.core.evidence import image_commit, judge, judge_overlay
@@ -39,7 +39,8 @@ class Situation(Struct, frozen=True):
     """What was read, and what was decided from it.
 
     ``files``: every destination of the plan as it is now. ``problems``: what stands in the way;
-    ``acknowledged``: what would, had it not been accepted. ``pointers``: installed Git LFS pointer texts.
+    ``acknowledged``: what would, had it not been accepted; ``unneeded``: risks that were accepted, and that
+    nothing had. ``pointers``: installed Git LFS pointer texts.
     """
 
     reading: Reading
@@ -50,6 +51,7 @@ class Situation(Struct, frozen=True):
     files: dict[InstalledPath, InstalledFile]
     problems: tuple[Problem, ...]
     acknowledged: tuple[Acknowledgement, ...]
+    unneeded: tuple[str, ...]
     pointers: tuple[InstalledPath, ...]
 
 
@@ -78,6 +80,7 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
         *identity_problems,
     ]
     plan, files = Plan(), dict[InstalledPath, InstalledFile]()
+    judged = not identity_problems and not installation  # else some was not looked for
     if not identity_problems and not any(item.code in modules.NO_ONE_COPY for item in installation):
         stage("planning")
         plan, files, plan_problems = _plan(contact, reading, selection)
@@ -98,6 +101,7 @@ def survey(contact: Contact, worktree: Worktree, options: Options, stage: Stage)
         files=files,
         problems=standing,
         acknowledged=acknowledged,
+        unneeded=unneeded(options.acknowledged, acknowledged) if judged else (),
         pointers=drift.installed_pointers(reading.files, pointed),
     )
 

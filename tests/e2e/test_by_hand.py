@@ -125,7 +125,9 @@ def test_the_next_step_of_drift_works(local: LocalScenario) -> None:
         [step] = {problem["next_step"] for problem in local.ask(command)["problems"]}
         assert "push, status and watch take --acknowledge drift" in step
     assert local.ask("status", "--acknowledge", "drift")["problems"] == []
-    local.applied("--acknowledge", "drift")
+    answer = local.applied("--acknowledge", "drift,jit")
+    assert answer["details"]["acknowledged"] == {"drift": ["sample_pkg/config.py"]}
+    assert answer["details"]["notes"] == ["--acknowledge jit: nothing of that class was met"]
     assert codes(local.ask("verify")) == ["drift"]
 
 
