@@ -14,6 +14,7 @@ from overlaysync.app.survey import Situation
 from overlaysync.app.timing import Stages
 from overlaysync.core import companions, presence
 from overlaysync.core.backends import ships_whole
+from overlaysync.core.counting import counted
 from overlaysync.core.origin import other_origin
 from overlaysync.errors import UsageError
 from overlaysync.model.evidence import Baseline
@@ -232,7 +233,8 @@ def _origin(manifest: Manifest | None, repository: Repository) -> str | None:
     origin = None if manifest is None else other_origin(manifest, repository)
     if manifest is None or origin is None:
         return None
-    return f"the overlay of {len(manifest.overlay)} files was pushed from {origin} at {manifest.time}"
+    files = counted(len(manifest.overlay), "file")
+    return f"the overlay of {files} was pushed from {origin} at {manifest.time}"
 
 
 def _hidden(snapshot: Snapshot) -> list[str]:

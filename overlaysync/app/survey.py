@@ -15,6 +15,7 @@ from overlaysync.core import companions, drift, editable, extensions, modules, p
 from overlaysync.core.acknowledging import acknowledge, remembered, unique, unneeded
 from overlaysync.core.backends import excluded, selected, ships_whole
 from overlaysync.core.colliding import judge_letter_case
+from overlaysync.core.counting import counted
 from overlaysync.core.evidence import image_commit, judge, judge_overlay
 from overlaysync.core.mapping import Shipped, prove
 from overlaysync.core.planning import make_plan
@@ -166,7 +167,8 @@ def _judge_identity(contact: Contact, reading: Reading, baseline: Baseline) -> l
     """Whether HEAD is the image's commit, and that of the overlay that is there."""
     itself = companions.of_name(contact.name, contact.interpreter)
     content, manifest = baseline.content, reading.manifest
-    help_text = f"{content.equal} of {content.compared} installed files equal those of HEAD, {baseline.head}"
+    equal = counted(content.compared, "installed file equals", "installed files equal")
+    help_text = f"{content.equal} of {equal} those of HEAD, {baseline.head}"
     return [
         *judge(baseline, reading.known, repository=reading.snapshot.repository, content=help_text),
         *provenance.judge(reading.evidence, itself, reading.inventory, contact.identity),

@@ -14,6 +14,7 @@ from overlaysync.app.report import about, problems_of, target_of
 from overlaysync.app.store import store, usual_place
 from overlaysync.app.timing import Stages
 from overlaysync.core import companions, drift, extensions, modules, presence, provenance, workload
+from overlaysync.core.counting import counted
 from overlaysync.core.putting_back import Originals
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.problem import Problem
@@ -151,11 +152,9 @@ def _result(
     findings: list[Problem],
     stages: Stages,
 ) -> Result:
-    count = len(manifest.overlay) if manifest is not None else 0
-    files = f"{count} file{'' if count == 1 else 's'}"
+    files = counted(len(manifest.overlay) if manifest is not None else 0, "file")
     state = f"overlay of {files} ({manifest.id})" if manifest is not None else "there is no overlay"
-    counted = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}"
-    sentence = f"{state}: {counted if findings else 'as recorded'}"
+    sentence = f"{state}: {counted(len(findings), 'finding') if findings else 'as recorded'}"
     return Result(
         command="verify",
         outcome="unchanged",

@@ -88,7 +88,8 @@ def _baseline(baseline: ResultBaseline, terminal: Terminal) -> None:
     fact("baseline", f"HEAD {baseline.head[:12]} · image commit {commit}{evidence}", terminal)
     content = baseline.content
     overlaid = f", {content.overlaid} overlaid" if content.overlaid else ""
-    fact("content", f"{content.equal} of {content.compared} installed files equal{overlaid}", terminal)
+    files = counted(content.compared, "installed file")
+    fact("content", f"{content.equal} of {files} equal{overlaid}", terminal)
 
 
 def _overlay(destinations: Sequence[str], terminal: Terminal) -> None:

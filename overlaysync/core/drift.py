@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from overlaysync.core.counting import counted
 from overlaysync.core.mapping import Shipped
 from overlaysync.core.patterns import Patterns, quoted_pattern
 from overlaysync.core.putting_back import RE_CREATE, Originals
@@ -208,8 +209,9 @@ def _not_as_recorded(file: InstalledFile, remedy: str) -> Problem:
 
 
 def _unproven(content: ContentCount) -> Problem:
+    files = counted(content.compared, "installed file that has", "installed files that have")
     message = (
-        f"none of {content.compared} installed files that have a tracked source equals HEAD's"
+        f"none of {files} a tracked source equals HEAD's"
         if content.compared
         else "no installed file has a tracked source at HEAD"
     )
@@ -219,7 +221,7 @@ def _unproven(content: ContentCount) -> Problem:
 
 
 def _linked(paths: Sequence[InstalledPath]) -> Problem:
-    more = f" (and {len(paths) - 1} more files of the distribution)" if len(paths) > 1 else ""
+    more = f" (and {counted(len(paths) - 1, 'more file')} of the distribution)" if len(paths) > 1 else ""
     message = f"{paths[0]} is a symbolic link or lies behind one{more}, so what it leads to is not installed"
     return Problem("link", message, "reinstall the distribution with plain files (uv: --link-mode copy)")
 

@@ -166,3 +166,16 @@ def test_every_difference_is_told_however_many_there_are() -> None:
     problems = judge(content, files, {}, {}, ORIGINALS)
     assert [problem.path for problem in problems] == [f"pkg/{name}.py" for name in names]
     assert {problem.code for problem in problems} == {"content-differs"}
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ("a", "none of 1 installed file that has a tracked source equals HEAD's"),
+        ("ab", "none of 2 installed files that have a tracked source equals HEAD's"),
+    ],
+)
+def test_one_file_is_no_files(names: str, said: str) -> None:
+    files = [installed(f"pkg/{name}.py", "other " + name) for name in names]
+    (problem,) = judge(ContentCount(len(files)), files, {}, {}, ORIGINALS)
+    assert problem.message == said
