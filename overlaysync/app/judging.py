@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
 from overlaysync.agent.cores import in_parts
 from overlaysync.core.classify import classify, classify_set, needs_beginning, needs_content
-from overlaysync.core.finding import in_development
+from overlaysync.core.finding import in_development, judged_by
 from overlaysync.errors import WorktreeChangedError
 from overlaysync.model.classified import ClassifiedChange
 from overlaysync.model.problem import Problem
@@ -26,12 +27,12 @@ _JUDGED: dict[tuple[Change, tuple[str, ...]], ClassifiedChange] = {}
 
 
 def classify_changes(
-    snapshot: Snapshot, worktree: Worktree, not_built: Sequence[str]
+    snapshot: Snapshot, worktree: Worktree, not_built: Sequence[str], python: str | None = None
 ) -> tuple[tuple[ClassifiedChange, ...], list[Problem]]:
     """Classes of all changes, and the files that change while they are read.
 
     Contents are read one path at a time, and only where they are looked at. ``not_built``: patterns of what
-    no build reads.
+    no build reads. ``python``: the version of the target's (None: there is no target).
     """
     patterns = tuple(not_built)
     broken = {problem.path for problem in snapshot.problems}
@@ -56,7 +57,8 @@ def classify_changes(
     classified = classify_set(
         [item for item in found if isinstance(item, ClassifiedChange)], snapshot.tree.keys()
     )
-    return _as_told(classified, snapshot), [item for item in found if isinstance(item, Problem)]
+    told = _as_judged(_as_told(classified, snapshot), python)
+    return told, [item for item in found if isinstance(item, Problem)]
 
 
 def _on_all_cores(
@@ -131,5 +133,16 @@ def _as_told(classified: tuple[ClassifiedChange, ...], snapshot: Snapshot) -> tu
         structs.replace(
             item, problems=tuple(in_development(each, item.change, ported) for each in item.problems)
         )
+        for item in classified
+    )
+
+
+def _as_judged(classified: tuple[ClassifiedChange, ...], python: str | None) -> tuple[ClassifiedChange, ...]:
+    """Where the target's Python is of another version, that this one judged."""
+    host = platform.python_version()
+    if python is None or not any(item.problems for item in classified):
+        return classified
+    return tuple(
+        structs.replace(item, problems=tuple(judged_by(each, host, python) for each in item.problems))
         for item in classified
     )

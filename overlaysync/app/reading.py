@@ -57,7 +57,7 @@ def read(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -
         if (entry := snapshot.tree.get(RepoPath(name))) is not None and entry.is_file
     }
     unread = (*not_built(contact), *unread_by_backend(build_files))
-    classified, unstable = classify_changes(snapshot, worktree, unread)
+    classified, unstable = classify_changes(snapshot, worktree, unread, contact.interpreter.version)
     stage("reading the target")
     inventory = contact.open(snapshot.repository.object_format)
     manifest = read_manifest(contact, inventory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,30 @@ def test_other_patterns_are_another_question(repository: Repository) -> None:
         [],
         ["native-change"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [(None, False), (platform.python_version(), False), ("2.7.18", True), ("unknown", True)],
+)
+def test_which_python_judged_is_said_where_the_targets_is_another(
+    repository: Repository, target: str | None, told: bool
+) -> None:
+    with open_worktree(repository.path) as worktree:
+        classified, _ = classify_changes(worktree.snapshot(), worktree, (), target)
+    [problem] = next(item.problems for item in classified if item.change.path == name(1))
+    assert problem.code == "syntax-error"
+    assert ("judged by this host's Python" in problem.message, f"is {target})" in problem.message) == (
+        told,
+        told,
+    )
+    assert ("--acknowledge syntax" in problem.next_step) == told
+    assert problem.next_step.startswith("correct it")
+    assert problem.next_step.endswith(f", or undo: git checkout HEAD -- {name(1)}")
+
+
+def test_a_target_of_the_same_minor_version_has_the_same_grammar(repository: Repository) -> None:
+    target = platform.python_version().rpartition(".")[0] + ".99"
+    with open_worktree(repository.path) as worktree:
+        classified, _ = classify_changes(worktree.snapshot(), worktree, (), target)
+    assert not [item for item in classified for problem in item.problems if "judged by" in problem.message]
