@@ -2,36 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import structs
 
 from overlaysync.app.calling import Call
 from overlaysync.app.contact import Contact, contact
-from overlaysync.app.options import Stage
+from overlaysync.app.looking import Looking
+from overlaysync.app.options import Options, Stage
+from overlaysync.app.port import Source, alone, carry_for, result_of_port
 from overlaysync.app.read_back import read_back
 from overlaysync.app.report import result_of
 from overlaysync.app.survey import Situation, survey
 from overlaysync.app.timing import Stages
 from overlaysync.app.transact import expected_after
+from overlaysync.model.problem import Problem
 from overlaysync.model.result import Outcome, Result
+from overlaysync.worktree.worktree import Worktree
 
 FINDINGS = (4, 5)
 """Kinds of problem that are findings whatever is pending: the baseline, and the target's content."""
 
 
-def status(call: Call, stage: Stage, *, check: bool = False) -> Result:
+def status(call: Call, stage: Stage, *, check: bool = False, source: Source | None = None) -> Result:
     """What a push would do, and what is in its way.
 
     The exit code is 1 with findings: a baseline or drift problem; with ``check`` anything pending too.
+    ``source``: is carried onto the image commit first, as a push does, and looked at there.
     """
     stages = Stages(stage)
-    with call.looking() as worktree:
-        target = contact(call, stages)
-        situation = _read_back(target, survey(target, worktree, call.options, stages), stages)
-        pending = bool(situation.plan.operations or situation.problems)
-        found = any(problem.kind.exit_code in FINDINGS for problem in situation.problems)
-        outcome: Outcome = "planned" if pending else "unchanged"
-        code = 1 if found or (check and pending) else 0
-        return result_of("status", outcome, code, target, situation, stages.milliseconds())
+    if source is None:
+        with call.looking() as worktree:
+            return _status(contact(call, stages), worktree, call.options, stages, check=check)
+    target = contact(call, stages, ahead=False)
+    with alone(call.options):
+        carried = carry_for(target, call.options, source, stages)
+        if carried.ported is None:
+            code = _exit_code(carried.problems, pending=True, check=check)
+            result = result_of_port("status", carried, target, stages)
+            return structs.replace(result, outcome="planned", exit_code=code)
+        there = structs.replace(call.options, worktree=carried.place)
+        with Looking(there) as worktree:
+            result = _status(target, worktree, there, stages, check=check)
+        note = f"as carried to {carried.place}: {carried.ported.branch or carried.ported.head[:12]}"
+        notes = [*result.details.get("notes", ()), note]
+        return structs.replace(result, details={**result.details, "notes": notes})
+
+
+def _status(target: Contact, worktree: Worktree, options: Options, stages: Stages, *, check: bool) -> Result:
+    situation = _read_back(target, survey(target, worktree, options, stages), stages)
+    pending = bool(situation.plan.operations or situation.problems)
+    outcome: Outcome = "planned" if pending else "unchanged"
+    code = _exit_code(situation.problems, pending=pending, check=check)
+    return result_of("status", outcome, code, target, situation, stages.milliseconds())
+
+
+def _exit_code(problems: Sequence[Problem], *, pending: bool, check: bool) -> int:
+    found = any(problem.kind.exit_code in FINDINGS for problem in problems)
+    return 1 if found or (check and pending) else 0
 
 
 def _read_back(target: Contact, situation: Situation, stages: Stages) -> Situation:
