@@ -16,7 +16,7 @@ SHORTEST = 4
 
 
 def show(records: Sequence[dict[str, Any]], terminal: Terminal) -> None:
-    """One record on a line, newest first; on two where the terminal is too narrow for that."""
+    """One record on a line; on two where the terminal is too narrow for that."""
     names = Counter(_short(record["id"]) for record in records)
     folders = Counter(PurePath(root).name for root in {record["root"] for record in records})
     heads: list[tuple[str, ...]] = []

@@ -33,17 +33,22 @@ class Originals(Struct, frozen=True):
         current = file.sha256 if file.kind is FileKind.FILE else None
         if file.kind in (FileKind.FILE, FileKind.MISSING) and current == placement.original_sha256:
             return "push again, or take the rest back too: overlaysync revert"
-        destination = f"{self.root}/{placement.destination}"
-        if file.kind not in (FileKind.FILE, FileKind.MISSING) or not destination.isprintable():
+        if file.kind not in (FileKind.FILE, FileKind.MISSING) or not placement.destination.isprintable():
             return RE_CREATE
         if placement.original_sha256 is None or placement.installed_sha256 is None:
-            what, line = "remove it", shlex.join(["rm", destination])
+            what, line = "remove it", shlex.join(["rm", f"{self.root}/{placement.destination}"])
         else:
-            kept = f"{self.root}/{self.kept(placement.destination)}"
-            what, line = "put the original back", shlex.join(["cp", "-p", kept, destination])
+            what, line = "put the original back", self._copy(placement.destination)
         command = f"{self.shell} {shlex.quote(line)}" if self.shell else line
         saved = "" if current is None else "save the target's file if it matters; then "
         return f"{saved}{what}, and push or revert again: {command}"
+
+    def _copy(self, destination: InstalledPath) -> str:
+        """Never in place: what stands there may be a link, and its other name an installer's cache."""
+        there = f"./{destination}" if destination.startswith("-") else destination
+        copy = shlex.join(["cp", "-p", self.kept(destination), f"{there}.new"])
+        line = f"cd {shlex.quote(self.root)} && {copy} && {shlex.join(['mv', '-f', f'{there}.new', there])}"
+        return line if self.shell else f"({line})"
 
     def judge(self, placement: Placement, file: InstalledFile) -> Problem | None:
         """What we put there must still stand there, or else the container's original."""

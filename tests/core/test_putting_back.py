@@ -17,7 +17,10 @@ EDITED = placement("src/pkg/a b.py", "pkg/a b.py", "head", "edited")
 ADDED = placement("src/pkg/new.py", "pkg/new.py", None, "new")
 REMOVED = placement("src/pkg/old.py", "pkg/old.py", "old", None)
 SAVE = "save the target's file if it matters; then "
-COPY = "cp -p '/site/.overlaysync/my-pkg/originals/pkg/a b.py' '/site/pkg/a b.py'"
+COPY = (
+    "cd /site && cp -p '.overlaysync/my-pkg/originals/pkg/a b.py' 'pkg/a b.py.new'"
+    " && mv -f 'pkg/a b.py.new' 'pkg/a b.py'"
+)
 
 
 def of(item: Placement, content: str | None) -> InstalledFile:
@@ -30,8 +33,8 @@ def of(item: Placement, content: str | None) -> InstalledFile:
 @pytest.mark.parametrize(
     ("item", "content", "said"),
     [
-        (EDITED, "by hand", f"{SAVE}put the original back, and push or revert again: {COPY}"),
-        (EDITED, None, f"put the original back, and push or revert again: {COPY}"),
+        (EDITED, "by hand", f"{SAVE}put the original back, and push or revert again: ({COPY})"),
+        (EDITED, None, f"put the original back, and push or revert again: ({COPY})"),
         (ADDED, "by hand", f"{SAVE}remove it, and push or revert again: rm /site/pkg/new.py"),
         (REMOVED, "by hand", f"{SAVE}remove it, and push or revert again: rm /site/pkg/old.py"),
     ],
@@ -67,3 +70,8 @@ def test_what_is_no_file_or_no_word_is_not_copied_over() -> None:
     for item, file in ((EDITED, link), (odd, of(odd, "by hand"))):
         problem = IN_A_CONTAINER.judge(item, file)
         assert problem is not None and problem.next_step == RE_CREATE
+
+
+def test_a_name_is_no_option() -> None:
+    odd = placement("-f.py", "-f.py", "head", "edited")
+    assert IN_A_CONTAINER.way_back(odd, of(odd, "by hand")).endswith("mv -f ./-f.py.new ./-f.py'")

@@ -116,6 +116,19 @@ def test_the_next_step_after_an_edit_in_a_container_works(scenario: Scenario) ->
     through_the_next_step(scenario, line)
 
 
+def test_the_next_step_never_writes_in_place(local: LocalScenario, tmp_path: Path) -> None:
+    """What stands there may be an installer's cache by another name."""
+    overlaid(local)
+    file, cache = Path(local.environment.site_packages, ENGINE), tmp_path / "cache.py"
+    cache.write_text("CACHED = 1\n")
+    file.unlink()
+    file.hardlink_to(cache)
+    [step] = next_steps(local.ask("verify"))
+    run(step.rpartition(" again: ")[2])
+    assert cache.read_text() == "CACHED = 1\n"
+    local.applied()
+
+
 def test_the_next_step_of_drift_works(local: LocalScenario) -> None:
     """An edit of what the worktree does not change is left alone, and told by verify all the same."""
     local.edit_generation()
