@@ -15,6 +15,7 @@ from overlaysync.app.timing import Stages
 from overlaysync.config.configuration import PackageConfiguration
 from overlaysync.config.loading import OWN_FILE, load
 from overlaysync.config.proposal import proposal
+from overlaysync.core.counting import counted
 from overlaysync.core.evidence import describe
 from overlaysync.errors import UsageError
 from overlaysync.model.result import Result
@@ -91,7 +92,7 @@ def _mapping(situation: Situation) -> list[str]:
     """Which source directory is installed where, the best proven first."""
     proven = sorted(situation.shipped.pairs.items(), key=lambda item: -item[1])
     return [
-        f"{pair.source or '.'}/ is installed as {pair.installed or '.'}/ (proven by {count} files)"
+        f"{pair.source or '.'}/ is installed as {pair.installed or '.'}/ (proven by {counted(count, 'file')})"
         for pair, count in proven[:5]
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from msgspec import structs
 from overlaysync.agent.cores import in_parts
 from overlaysync.app.judged_cache import judged_cache
 from overlaysync.core.classify import classify, classify_set, needs_beginning, needs_content
-from overlaysync.core.finding import in_development
+from overlaysync.core.finding import in_development, judged_by
 from overlaysync.errors import WorktreeChangedError
 from overlaysync.model.classified import ClassifiedChange
 from overlaysync.model.problem import Problem
@@ -121,5 +122,16 @@ def _as_told(classified: tuple[ClassifiedChange, ...], snapshot: Snapshot) -> tu
         structs.replace(
             item, problems=tuple(in_development(each, item.change, ported) for each in item.problems)
         )
+        for item in classified
+    )
+
+
+def as_judged(classified: tuple[ClassifiedChange, ...], python: str | None) -> tuple[ClassifiedChange, ...]:
+    """The same for a target: where its Python is of another version (None: unknown), that this one judged."""
+    host = platform.python_version()
+    if python is None or not any(item.problems for item in classified):
+        return classified
+    return tuple(
+        structs.replace(item, problems=tuple(judged_by(each, host, python) for each in item.problems))
         for item in classified
     )

@@ -6,6 +6,7 @@ import contextlib
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from overlaysync.app.calling import find_root
 from overlaysync.app.options import Options
@@ -28,20 +29,35 @@ def list_manifests(options: Options, *, everywhere: bool = False) -> Result:
 
 
 def show_manifest(options: Options, reference: str) -> Result:
-    """One manifest, whole. Raises UsageError when there is no such one.
+    """One manifest, whole, and its file. Raises UsageError when there is no such one.
 
     ``reference``: "latest" and shortened ids are looked for among this repository's; a full id is found
     wherever it belongs to, and the path of a file is just that.
     """
-    manifest = store(options).load(reference, _roots(options))
-    return _result("manifest show", {"manifest": msgspec.to_builtins(manifest)})
+    records = store(options)
+    file = records.find(reference, _roots(options))
+    details = {"manifest": msgspec.to_builtins(records.read(file))}
+    return structs.replace(_result("manifest show", details), manifest=str(file))
 
 
-def compare_manifests(options: Options, before: str, after: str) -> Result:
-    """What differs between two manifests; the exit code is 0 either way. The same references as above."""
+def compare_manifests(options: Options, reference: str, other: str | None = None) -> Result:
+    """What differs from the first to the second; of one alone, from the one before it in its target.
+
+    The exit code is 0 either way. The same references as above.
+    """
     records, roots = store(options), _roots(options)
-    difference = compare(records.load(before, roots), records.load(after, roots))
-    return _result("manifest diff", {"difference": msgspec.to_builtins(difference), "same": difference.same})
+    named = records.load(reference, roots)
+    before, after = (
+        (records.before(named, roots), named) if other is None else (named, records.load(other, roots))
+    )
+    difference = compare(before, after)
+    details = {
+        "before": _summary(before),
+        "after": _summary(after),
+        "difference": msgspec.to_builtins(difference),
+        "same": difference.same,
+    }
+    return _result("manifest diff", details)
 
 
 def _roots(options: Options) -> tuple[str, ...]:
@@ -53,6 +69,9 @@ def _roots(options: Options) -> tuple[str, ...]:
 
 
 def _summary(manifest: Manifest) -> dict[str, Any]:
+    """What tells one record from another. Of a carried state, root and branch are the development's."""
+    repository = manifest.repository
+    source = repository.ported or repository
     return {
         "id": manifest.id,
         "time": manifest.time,
@@ -60,6 +79,9 @@ def _summary(manifest: Manifest) -> dict[str, Any]:
         "target": f"{manifest.target.kind}:{manifest.target.name}",
         "container_id": manifest.target.container_id,
         "distribution": f"{manifest.distribution.name} {manifest.distribution.version}",
+        "root": source.root,
+        "branch": source.branch,
+        "ported": repository.ported is not None,
         "head": manifest.baseline.head,
         "operations": len(manifest.operations),
         "overlay": len(manifest.overlay),

@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 
 from overlaysync.app import evidence
 from overlaysync.app.contact import Contact
-from overlaysync.app.judging import classify_changes
+from overlaysync.app.judging import as_judged, classify_changes
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.records import overlay_of, read_manifest
 from overlaysync.app.store import adopt
@@ -16,6 +16,7 @@ from overlaysync.core import workload
 from overlaysync.core.backends import BUILD_FILES, unread_by_backend
 from overlaysync.core.classify import DEFAULT_NOT_BUILT
 from overlaysync.core.evidence import image_commit
+from overlaysync.core.putting_back import Originals
 from overlaysync.errors import WorkloadError
 from overlaysync.model.classified import ClassifiedChange
 from overlaysync.model.evidence import Evidence
@@ -92,7 +93,7 @@ def read(
     own = inventory.metadata + "/"
     return Reading(
         snapshot=snapshot,
-        classified=looked.classified,
+        classified=as_judged(looked.classified, contact.interpreter.version),
         inventory=inventory,
         files=tuple(file for file in inventory.files if not file.path.startswith(own)),
         manifest=manifest,
@@ -109,6 +110,11 @@ def not_built(contact: Contact) -> Sequence[str]:
     """Patterns of what no build reads: the configuration's, or the built-in ones."""
     configured = contact.package.not_built
     return DEFAULT_NOT_BUILT if configured is None else configured
+
+
+def originals(contact: Contact, root: str) -> Originals:
+    """What the target keeps for an install root."""
+    return Originals(contact.transport.shell(), root, contact.name)
 
 
 def find_workload(contact: Contact, root: str) -> workload.Workload:

@@ -14,6 +14,7 @@ from overlaysync.app.survey import Situation
 from overlaysync.app.timing import Stages
 from overlaysync.core import companions, presence
 from overlaysync.core.backends import ships_whole
+from overlaysync.core.counting import counted
 from overlaysync.core.origin import other_origin
 from overlaysync.errors import REFUSALS, OverlaysyncError, UsageError
 from overlaysync.model.evidence import Baseline
@@ -225,6 +226,7 @@ def details_of(contact: Contact, situation: Situation) -> dict[str, Any]:
         "unmet": companions.unmet(contact.distribution, contact.interpreter),
         "companions": companions.notes(contact.name, contact.interpreter, contact.identity, manifest),
         "notes": [
+            *(f"--acknowledge {risk}: nothing of that class was met" for risk in situation.unneeded),
             *situation.selection.notes,
             *presence.copies(inventory.files, situation.plan.overlay),
             *presence.copies_of_unpackaged(
@@ -242,7 +244,8 @@ def _origin(manifest: Manifest | None, repository: Repository) -> str | None:
     origin = None if manifest is None else other_origin(manifest, repository)
     if manifest is None or origin is None:
         return None
-    return f"the overlay of {len(manifest.overlay)} files was pushed from {origin} at {manifest.time}"
+    files = counted(len(manifest.overlay), "file")
+    return f"the overlay of {files} was pushed from {origin} at {manifest.time}"
 
 
 def _hidden(snapshot: Snapshot) -> list[str]:

@@ -10,7 +10,7 @@ from msgspec import structs
 from overlaysync.app.calling import Call
 from overlaysync.app.contact import Contact
 from overlaysync.app.options import Stage
-from overlaysync.app.reading import find_workload
+from overlaysync.app.reading import find_workload, originals
 from overlaysync.app.records import Cause, Task, overlay_of, read_manifest
 from overlaysync.app.report import about, applied, operations_of, problems_of, target_of
 from overlaysync.app.several import Run, in_targets
@@ -65,7 +65,7 @@ def _plan(
 ) -> tuple[Plan, dict[InstalledPath, InstalledFile], tuple[Problem, ...]]:
     overlay = overlay_of(manifest)
     files = target.session.look(sorted(overlay), object_format="sha1", writable=True)
-    plan, problems = plan_revert(overlay, files)
+    plan, problems = plan_revert(overlay, files, originals(target, inventory.root))
     running = find_workload(target, inventory.root)
     return plan, files, (*workload.judge(running), *problems)
 

@@ -8,8 +8,10 @@ from functools import partial
 from msgspec import structs
 
 from overlaysync.app.calling import Call
-from overlaysync.app.contact import Contact
+from overlaysync.app.contact import Contact, contact
+from overlaysync.app.looking import Looking
 from overlaysync.app.options import Stage
+from overlaysync.app.port import Source, alone, carry_for, result_of_port
 from overlaysync.app.read_back import read_back
 from overlaysync.app.reading import WorktreeReading
 from overlaysync.app.report import result_of
@@ -17,6 +19,7 @@ from overlaysync.app.several import Run, in_targets_of_worktree
 from overlaysync.app.survey import Situation, survey
 from overlaysync.app.timing import Stages
 from overlaysync.app.transact import expected_after
+from overlaysync.model.problem import Problem
 from overlaysync.model.result import Outcome, Result
 from overlaysync.worktree.worktree import Worktree
 
@@ -32,14 +35,36 @@ def status(calls: Sequence[Call], stage: Stage, *, check: bool = False) -> Resul
     return in_targets_of_worktree("status", calls, stage, partial(_status, check=check))
 
 
-def _status(run: Run, worktree: Worktree, looked: WorktreeReading | None, *, check: bool) -> Result:
+def status_ported(call: Call, stage: Stage, source: Source, *, check: bool = False) -> Result:
+    """The same of what is carried onto the image commit first, as a push does."""
+    stages = Stages(stage)
+    target = contact(call, stages, ahead=False)
+    with alone(call.options):
+        carried = carry_for(target, call.options, source, stages)
+        if carried.ported is None:
+            code = _exit_code(carried.problems, pending=True, check=check)
+            result = result_of_port("status", carried, target, stages)
+            return structs.replace(result, outcome="planned", exit_code=code)
+        there = structs.replace(call.options, worktree=carried.place)
+        with Looking(there) as worktree:
+            result = _status(Run(target, there, stages), worktree, check=check)
+        note = f"as carried to {carried.place}: {carried.ported.branch or carried.ported.head[:12]}"
+        notes = [*result.details.get("notes", ()), note]
+        return structs.replace(result, details={**result.details, "notes": notes})
+
+
+def _status(run: Run, worktree: Worktree, looked: WorktreeReading | None = None, *, check: bool) -> Result:
     target, stages = run.target, run.stages
     situation = _read_back(target, survey(target, worktree, run.options, stages, looked), stages)
     pending = bool(situation.plan.operations or situation.problems)
-    found = any(problem.kind.exit_code in FINDINGS for problem in situation.problems)
     outcome: Outcome = "planned" if pending else "unchanged"
-    code = 1 if found or (check and pending) else 0
+    code = _exit_code(situation.problems, pending=pending, check=check)
     return result_of("status", outcome, code, target, situation, stages.milliseconds())
+
+
+def _exit_code(problems: Sequence[Problem], *, pending: bool, check: bool) -> int:
+    found = any(problem.kind.exit_code in FINDINGS for problem in problems)
+    return 1 if found or (check and pending) else 0
 
 
 def _read_back(target: Contact, situation: Situation, stages: Stages) -> Situation:

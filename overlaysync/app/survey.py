@@ -10,11 +10,12 @@ from msgspec import Struct
 from overlaysync.app import package_paths
 from overlaysync.app.contact import Contact
 from overlaysync.app.options import Options, Stage
-from overlaysync.app.reading import Reading, WorktreeReading, not_built, read
+from overlaysync.app.reading import Reading, WorktreeReading, not_built, originals, read
 from overlaysync.core import companions, drift, editable, extensions, modules, provenance, workload
-from overlaysync.core.acknowledging import acknowledge, remembered, unique
+from overlaysync.core.acknowledging import acknowledge, remembered, unique, unneeded
 from overlaysync.core.backends import excluded, selected, ships_whole
 from overlaysync.core.colliding import judge_letter_case
+from overlaysync.core.counting import counted
 from overlaysync.core.evidence import image_commit, judge, judge_overlay
 from overlaysync.core.mapping import Shipped, prove
 from overlaysync.core.planning import make_plan
@@ -30,7 +31,7 @@ from overlaysync.model.evidence import Baseline
 from overlaysync.model.manifest import Acknowledgement
 from overlaysync.model.plan import Plan
 from overlaysync.model.problem import Problem
-from overlaysync.model.target import InstalledFile, InstalledPath, Interpreter
+from overlaysync.model.target import InstalledFile, InstalledPath
 from overlaysync.model.worktree import ObjectId, RepoPath, Sha256, Snapshot, TreeEntry
 from overlaysync.worktree.worktree import Worktree
 
@@ -39,7 +40,8 @@ class Situation(Struct, frozen=True):
     """What was read, and what was decided from it.
 
     ``files``: every destination of the plan as it is now. ``problems``: what stands in the way;
-    ``acknowledged``: what would, had it not been accepted. ``pointers``: installed Git LFS pointer texts.
+    ``acknowledged``: what would, had it not been accepted; ``unneeded``: risks that were accepted, and that
+    nothing had. ``pointers``: installed Git LFS pointer texts.
     """
 
     reading: Reading
@@ -50,6 +52,7 @@ class Situation(Struct, frozen=True):
     files: dict[InstalledPath, InstalledFile]
     problems: tuple[Problem, ...]
     acknowledged: tuple[Acknowledgement, ...]
+    unneeded: tuple[str, ...]
     pointers: tuple[InstalledPath, ...]
 
 
@@ -87,10 +90,11 @@ def survey(
         *identity_problems,
     ]
     plan, files = Plan(), dict[InstalledPath, InstalledFile]()
+    judged = not identity_problems and not installation  # else some was not looked for
     if not identity_problems and not any(item.code in modules.NO_ONE_COPY for item in installation):
         stage("planning")
         plan, files, plan_problems = _plan(contact, reading, selection)
-        problems += [*_judge_content(reading, baseline, selection, contact.interpreter), *plan_problems]
+        problems += [*_judge_content(contact, reading, baseline, selection), *plan_problems]
         if not installation:
             stage("asking what is imported")
             problems += _judge_places(contact, plan, reading.inventory.root)
@@ -107,6 +111,7 @@ def survey(
         files=files,
         problems=standing,
         acknowledged=acknowledged,
+        unneeded=unneeded(options.acknowledged, acknowledged) if judged else (),
         pointers=drift.installed_pointers(reading.files, pointed),
     )
 
@@ -171,7 +176,8 @@ def _judge_identity(contact: Contact, reading: Reading, baseline: Baseline) -> l
     """Whether HEAD is the image's commit, and that of the overlay that is there."""
     itself = companions.of_name(contact.name, contact.interpreter)
     content, manifest = baseline.content, reading.manifest
-    help_text = f"{content.equal} of {content.compared} installed files equal those of HEAD, {baseline.head}"
+    equal = counted(content.compared, "installed file equals", "installed files equal")
+    help_text = f"{content.equal} of {equal} those of HEAD, {baseline.head}"
     return [
         *judge(baseline, reading.known, repository=reading.snapshot.repository, content=help_text),
         *provenance.judge(reading.evidence, itself, reading.inventory, contact.identity),
@@ -180,12 +186,15 @@ def _judge_identity(contact: Contact, reading: Reading, baseline: Baseline) -> l
 
 
 def _judge_content(
-    reading: Reading, baseline: Baseline, selection: Selection, interpreter: Interpreter
+    contact: Contact, reading: Reading, baseline: Baseline, selection: Selection
 ) -> Sequence[Problem]:
     touched = {item.source: item.sha256 for item in selection.desired}
+    kept = originals(contact, reading.inventory.root)
     return (
-        *drift.judge(baseline.content, reading.files, touched, reading.overlay),
-        *drift.judge_strays(reading.inventory.strays, reading.overlay, interpreter.extension_suffixes),
+        *drift.judge(baseline.content, reading.files, touched, reading.overlay, kept),
+        *drift.judge_strays(
+            reading.inventory.strays, reading.overlay, contact.interpreter.extension_suffixes
+        ),
     )
 
 
@@ -200,7 +209,8 @@ def _plan(
         writable=True,
     )
     inventory = reading.inventory
-    plan, problems = make_plan(selection.desired, files, reading.overlay, inventory.mounts, inventory.root)
+    kept = originals(contact, inventory.root)
+    plan, problems = make_plan(selection.desired, files, reading.overlay, inventory.mounts, kept)
     standing = (unrecorded_problem(path, place, files[place]) for place, path in unrecorded.items())
     return plan, files, (*problems, *(item for item in standing if item is not None))
 

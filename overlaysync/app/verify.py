@@ -10,17 +10,19 @@ from overlaysync.app.calling import Call, find_root
 from overlaysync.app.contact import Contact
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.read_back import read_back
-from overlaysync.app.reading import find_workload
+from overlaysync.app.reading import find_workload, originals
 from overlaysync.app.records import overlay_of, read_manifest
 from overlaysync.app.report import about, problems_of, target_of
 from overlaysync.app.several import Run, in_targets
 from overlaysync.app.store import store, usual_place
 from overlaysync.app.timing import Stages
 from overlaysync.core import companions, drift, extensions, modules, presence, provenance, workload
+from overlaysync.core.counting import counted
+from overlaysync.core.putting_back import Originals
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.problem import Problem
 from overlaysync.model.result import Result
-from overlaysync.model.target import UNKNOWN, InstalledPath, Inventory
+from overlaysync.model.target import UNKNOWN, Inventory
 
 INIT = "__init__.py"
 
@@ -42,16 +44,21 @@ def _verify(run: Run) -> Result:
     running = find_workload(target, inventory.root)
     stages("reading back")
     expected = {path: item.installed_sha256 for path, item in overlay.items()}
-    proof = read_back(target, inventory, expected)
+    kept = originals(target, inventory.root)
+    proof = read_back(
+        target, inventory, expected, way_back=lambda file: kept.way_back(overlay[file.path], file)
+    )
     findings = [
         *proof.problems,
         *modules.judge_installation(target.interpreter, target.distribution, target.name, overlay),
         *companions.judge(target.name, target.interpreter, target.identity, manifest),
         *provenance.judge_mounts(inventory),
         *extensions.judge(inventory, target.interpreter),
-        *_judge_originals(target, manifest),
-        *drift.judge_strays(inventory.strays, overlay, target.interpreter.extension_suffixes),
-        *drift.as_recorded(inventory.files, overlay),
+        *_judge_originals(target, kept, manifest),
+        *drift.judge_strays(
+            inventory.strays, overlay, target.interpreter.extension_suffixes, drift.LEAVE_UNTOUCHED
+        ),
+        *drift.as_recorded(inventory.files, overlay, drift.LEAVE_UNTOUCHED),
         *_judge_processes(running, inventory),
         *_judge_first_places(target, running, inventory.root),
         *lost_record(run.options, target, manifest),
@@ -78,10 +85,10 @@ def _of_processes(running: workload.Workload, changed_at: float) -> list[str]:
     return [*workload.stale_ignored(running, changed_at), *workload.orphaned(running)]
 
 
-def _judge_originals(target: Contact, manifest: Manifest | None) -> list[Problem]:
+def _judge_originals(target: Contact, originals: Originals, manifest: Manifest | None) -> list[Problem]:
     """Whether the originals that a revert would bring back are kept as they were."""
     kept = {
-        InstalledPath(f".overlaysync/{target.name}/originals/{item.destination}"): item
+        originals.kept(item.destination): item
         for item in (manifest.overlay if manifest is not None else ())
         if item.original_sha256 is not None
     }
@@ -132,7 +139,9 @@ def lost_record(options: Options, target: Contact, manifest: Manifest | None) ->
     if here != there and UNKNOWN not in (here, there):
         if manifest is None:
             message = f"the last push went to container {there[:12]}; {name} now is {here[:12]}, without it"
-            return [Problem("other-container", message, "push again: overlaysync push")]
+            carried = " --port" if last.repository.root != root else ""
+            next_step = f"push again, with the same options: overlaysync push{carried}"
+            return [Problem("other-container", message, next_step)]
         message = (
             f"the overlay was put into container {there[:12]}; this is {here[:12]}, whose image holds it"
         )
@@ -153,11 +162,9 @@ def _result(
     findings: list[Problem],
     stages: Stages,
 ) -> Result:
-    count = len(manifest.overlay) if manifest is not None else 0
-    files = f"{count} file{'' if count == 1 else 's'}"
+    files = counted(len(manifest.overlay) if manifest is not None else 0, "file")
     state = f"overlay of {files} ({manifest.id})" if manifest is not None else "there is no overlay"
-    counted = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}"
-    sentence = f"{state}: {counted if findings else 'as recorded'}"
+    sentence = f"{state}: {counted(len(findings), 'finding') if findings else 'as recorded'}"
     return Result(
         command="verify",
         outcome="unchanged",

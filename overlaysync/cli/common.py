@@ -167,6 +167,12 @@ def give_out_of_targets(
     return give_out(run, as_json=as_json)
 
 
+def refuse_several_ports(given: dict[str, Any], *, ported: bool) -> None:
+    """Each target may be of another commit. Raises click.UsageError."""
+    if ported and len(given["containers"]) > 1:
+        raise click.UsageError("--port goes with one --container: each target may be of another commit")
+
+
 def _begun(names: Sequence[str]) -> Iterator[tuple[str | None, Early]]:
     """Each target's name, None for one that is to be found; and what was begun for the command line there."""
     yield names[0] if names else None, click.get_current_context().meta[EARLY]

@@ -12,6 +12,7 @@ import click
 from overlaysync.cli import common
 from overlaysync.cli.collecting import collect_often
 from overlaysync.cli.terminal import Terminal, clean
+from overlaysync.model.moment import told
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -71,7 +72,7 @@ def status_command(as_json: bool) -> int:
     result, terminal = status(), Terminal()
     with terminal.reader_may_leave():
         for pair in result.details.get("pairs", []):
-            terminal.line(clean(f"{pair['name']}  {pair['event']}: {pair['message']}"))
+            terminal.line(clean(f"{pair['name']}  {told(pair['event'], pair['message'])}"))
             if pair["next_step"]:
                 terminal.line(f"  → {clean(pair['next_step'])}")
         terminal.line(clean(result.details["sentence"]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from overlaysync.cli import common
-from overlaysync.cli.terminal import Terminal, clean, json_text
+from overlaysync.cli.terminal import Terminal, clean
 
 if TYPE_CHECKING:
     from overlaysync.model.result import Result
@@ -23,7 +23,11 @@ def command() -> None:
 @common.json_option
 @click.pass_obj
 def list_command(directory: str, /, everywhere: bool, as_json: bool) -> int:
-    """List the manifests of this repository, newest first."""
+    """List the manifests of this repository, newest first.
+
+    How to name it to show and diff, when, what, how many files were overlaid then, into which target and
+    package, and from which worktree and branch.
+    """
     from overlaysync.app.manifests import list_manifests
 
     result = list_manifests(common.options_of(directory, {}), everywhere=everywhere)
@@ -35,22 +39,29 @@ def list_command(directory: str, /, everywhere: bool, as_json: bool) -> int:
 @common.json_option
 @click.pass_obj
 def show_command(directory: str, /, reference: str, as_json: bool) -> int:
-    """Show one manifest: an id, its beginning, its random part, or "latest"."""
+    """Show one manifest: an id, its beginning, its random part, the path of a file, or "latest".
+
+    With --json the record itself is details.manifest of the object.
+    """
     from overlaysync.app.manifests import show_manifest
 
-    return _give(show_manifest(common.options_of(directory, {}), reference), _show_one, as_json=as_json)
+    result = show_manifest(common.options_of(directory, {}), reference)
+    return _give(result, _show_one, as_json=as_json)
 
 
-@command.command("diff", epilog="Example: overlaysync manifest diff 3f9c2a latest")
-@click.argument("before")
-@click.argument("after", default="latest")
+@command.command("diff", epilog="Example: overlaysync manifest diff 3f9c2a 00aa11")
+@click.argument("reference", default="latest")
+@click.argument("other", required=False)
 @common.json_option
 @click.pass_obj
-def diff_command(directory: str, /, before: str, after: str, as_json: bool) -> int:
-    """Show what differs between two manifests: facts first, then the overlaid files."""
+def diff_command(directory: str, /, reference: str, other: str | None, as_json: bool) -> int:
+    """Show what differs between two manifests: facts first, then the overlaid files.
+
+    Of one manifest alone, what differs from the one before it in the same target. Exit code 0 either way.
+    """
     from overlaysync.app.manifests import compare_manifests
 
-    result = compare_manifests(common.options_of(directory, {}), before, after)
+    result = compare_manifests(common.options_of(directory, {}), reference, other)
     return _give(result, _show_difference, as_json=as_json)
 
 
@@ -60,44 +71,30 @@ def _give(result: Result, show: Any, *, as_json: bool) -> int:
         if as_json:
             common.print_json(result)
         else:
-            show(result.details, terminal)
+            show(result, terminal)
     return result.exit_code
 
 
-def _files(count: int) -> str:
-    return f"{count} file{'' if count == 1 else 's'}"
+def _show_list(result: Result, terminal: Terminal) -> None:
+    from overlaysync.cli.manifest_listing import show
 
-
-def _show_list(details: dict[str, Any], terminal: Terminal) -> None:
-    rows = [
-        (item["id"], item["command"], item["target"], item["distribution"], _files(item["overlay"]))
-        for item in details["manifests"]
-    ]
-    terminal.rows([tuple(clean(cell) for cell in row) for row in rows], indent="")
-    if not rows:
+    show(result.details["manifests"], terminal)
+    if not result.details["manifests"]:
         terminal.line("no manifest yet")
-    for line in details["damaged"]:
+    for line in result.details["damaged"]:
         terminal.line(f"damaged: {clean(line)}", "warn")
 
 
-def _show_one(details: dict[str, Any], terminal: Terminal) -> None:
-    terminal.line(json_text(details["manifest"], indent=2))
+def _show_one(result: Result, terminal: Terminal) -> None:
+    import msgspec
+
+    from overlaysync.cli.manifest_view import show
+    from overlaysync.model.manifest import Manifest
+
+    show(msgspec.convert(result.details["manifest"], Manifest), result.manifest, terminal)
 
 
-def _show_difference(details: dict[str, Any], terminal: Terminal) -> None:
-    difference = details["difference"]
-    if details["same"]:
-        terminal.line("the same overlay on the same ground")
-    for fact in difference["facts"]:
-        terminal.line(clean(f"{fact['name']}: {fact['before']} → {fact['after']}"))
-    for sign, name in (("+", "added"), ("-", "removed")):
-        for item in difference[name]:
-            terminal.line(f"{sign} {clean(item['destination'])}")
-    for pair in difference["changed"]:
-        before, after = pair["before"], pair["after"]
-        hashes = f"{_short(before['installed_sha256'])} → {_short(after['installed_sha256'])}"
-        terminal.line(f"~ {clean(after['destination'])}: {hashes}")
+def _show_difference(result: Result, terminal: Terminal) -> None:
+    from overlaysync.cli.manifest_listing import show_difference
 
-
-def _short(digest: str | None) -> str:
-    return "no file" if digest is None else digest[:12]
+    show_difference(result.details, terminal)

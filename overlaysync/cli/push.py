@@ -31,8 +31,7 @@ def command(directory: str, /, ported: bool, dry_run: bool, as_json: bool, **giv
     several targets: into all of them, or into none.
     """
 
-    if ported and len(given["containers"]) > 1:
-        raise click.UsageError("--port goes with one --container: each target may be of another commit")
+    common.refuse_several_ports(given, ported=ported)
 
     def use(calls: Sequence[Call], stage: Stage) -> Result:
         if ported:

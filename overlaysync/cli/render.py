@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from overlaysync.cli.terminal import Terminal, clean
+from overlaysync.core.counting import counted
 
 if TYPE_CHECKING:
     from overlaysync.model.result import Result, ResultBaseline, ResultOperation, ResultProblem
@@ -81,16 +82,16 @@ def _place(result: Result, terminal: Terminal) -> None:
     container = f" ({target.container_id[:12]})" if target.container_id else ""
     python = f"{target.interpreter or ''} {details.get('python', '')}".strip()
     found = f" · {details['found_by']}" if details.get("found_by") else ""
-    _fact("target", f"{target.kind}:{target.name}{container}{found}", terminal)
+    fact("target", f"{target.kind}:{target.name}{container}{found}", terminal)
     if details.get("distribution"):
-        _fact("package", " · ".join(part for part in (details["distribution"], python) if part), terminal)
+        fact("package", " · ".join(part for part in (details["distribution"], python) if part), terminal)
     elif python:
-        _fact("python", python, terminal)
+        fact("python", python, terminal)
     if details.get("install_root"):
-        _fact("in", details["install_root"], terminal)
+        fact("in", details["install_root"], terminal)
 
 
-def _fact(name: str, text: str, terminal: Terminal) -> None:
+def fact(name: str, text: str, terminal: Terminal) -> None:
     """A named line at the head of a result; what is long goes on below itself."""
     terminal.line(clean(f"{name:<{FACT}}{text}"), hang=FACT)
 
@@ -101,10 +102,11 @@ def _baseline(baseline: ResultBaseline, terminal: Terminal) -> None:
     proof = [describe(item) for item in baseline.evidence if item.commit == baseline.image_commit]
     commit = baseline.image_commit[:12] if baseline.image_commit else "unknown"
     evidence = f" ({', '.join(proof)})" if baseline.image_commit and proof else ""
-    _fact("baseline", f"HEAD {baseline.head[:12]} · image commit {commit}{evidence}", terminal)
+    fact("baseline", f"HEAD {baseline.head[:12]} · image commit {commit}{evidence}", terminal)
     content = baseline.content
     overlaid = f", {content.overlaid} overlaid" if content.overlaid else ""
-    _fact("content", f"{content.equal} of {content.compared} installed files equal{overlaid}", terminal)
+    files = counted(content.compared, "installed file")
+    fact("content", f"{content.equal} of {files} equal{overlaid}", terminal)
 
 
 def _overlay(destinations: Sequence[str], terminal: Terminal) -> None:
@@ -112,7 +114,7 @@ def _overlay(destinations: Sequence[str], terminal: Terminal) -> None:
     if destinations:
         more = len(destinations) - FEW
         counted = f", … and {more} more (all of them: --json)" if more > 0 else ""
-        _fact("overlay", ", ".join(destinations[:FEW]) + counted, terminal)
+        fact("overlay", ", ".join(destinations[:FEW]) + counted, terminal)
 
 
 def _checks(result: Result, terminal: Terminal) -> None:
@@ -206,8 +208,7 @@ def _outcome_of_all(result: Result, terminal: Terminal) -> None:
 
 
 def _outcome(result: Result, terminal: Terminal) -> None:
-    count = len(result.operations)
-    files = f"{count} file{'' if count == 1 else 's'}"
+    files = counted(len(result.operations), "file")
     milliseconds = result.timings_ms.get("total", 0.0)
     took = f" · {milliseconds / 1000:.2f} s" if milliseconds else ""
     done = "reverted" if result.command == "revert" else "applied"
@@ -220,8 +221,9 @@ def _outcome(result: Result, terminal: Terminal) -> None:
     }
     (mark, style), sentence = _MARKS[result.outcome], sentences[result.outcome]
     if result.command == "status" and result.problems:
-        ways = f"{len(result.problems)} problem{'' if len(result.problems) == 1 else 's'}"
-        mark, style, sentence = "✗", "bad", f"{ways} in the way of a push, {files} planned"
+        ways = counted(len(result.problems), "problem")
+        told = "exit 1" if result.exit_code else "exit 0; 1 with --check"  # the mark says the same
+        mark, style, sentence = "•", "warn", f"{ways} in the way of a push, {files} planned ({told})"
     if left_out := result.details.get("left_out"):
         sentence += f" · {len(left_out)} left out"
     if any(problem.code == "another-target" for problem in result.problems):

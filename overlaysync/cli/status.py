@@ -20,16 +20,25 @@ if TYPE_CHECKING:
 @common.image_commit_option
 @common.image_index_option
 @common.acknowledge_option
+@common.port_option
 @click.option("--check", is_flag=True, help="Exit code 1 when anything is pending or in the way.")
 @common.json_option
 @click.pass_obj
-def command(directory: str, /, check: bool, as_json: bool, **given: Any) -> int:
+def command(directory: str, /, ported: bool, check: bool, as_json: bool, **given: Any) -> int:
     """What a push would do, and what is in its way; changes nothing.
 
-    Exit code 1 with findings: the baseline is not proven, or the target has drifted.
+    Exit code 1 with findings: the baseline is not proven, or the target has drifted. With --port the linked
+    worktree is written, as by port.
     """
 
+    common.refuse_several_ports(given, ported=ported)
+
     def use(calls: Sequence[Call], stage: Stage) -> Result:
+        if ported:
+            from overlaysync.app.port import Source
+            from overlaysync.app.status import status_ported
+
+            return status_ported(calls[0], stage, Source(), check=check)
         calls[0].looking()
         from overlaysync.app.status import status
 

@@ -115,6 +115,11 @@ class Terminal:
             hang = before if before + NARROW <= self._width else None
             self.line(indent + "  ".join([*cells, row[-1]]).rstrip(), hang=hang)
 
+    def holds(self, rows: Sequence[tuple[str, ...]]) -> bool:
+        """Whether rows of these cells need not be folded; a file or a pipe holds any."""
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return not sys.stdout.isatty() or len("  ".join(" " * width for width in widths)) <= self._width
+
     def bell(self) -> None:
         """Rings, where a terminal listens."""
         if sys.stdout.isatty():

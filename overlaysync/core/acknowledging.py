@@ -27,6 +27,11 @@ def remembered(manifest: Manifest | None, desired: Sequence[Desired]) -> set[tup
     return {(item.risk, path) for item in manifest.acknowledged for path in item.paths if path in same}
 
 
+def unneeded(accepted: frozenset[str], acknowledged: Sequence[Acknowledgement]) -> tuple[str, ...]:
+    """Risks that were accepted, and that nothing had."""
+    return tuple(sorted(accepted - {item.risk for item in acknowledged}))
+
+
 def acknowledge(
     problems: Sequence[Problem], accepted: frozenset[str], before: set[tuple[str, str]]
 ) -> tuple[tuple[Problem, ...], tuple[Acknowledgement, ...]]:

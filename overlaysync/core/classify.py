@@ -63,13 +63,10 @@ _COMPILED = (b"\x7fELF", b"!<arch>\n", b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa\xcf",
 """How executables, libraries and archives of objects begin, whatever they are called (ELF, ar, Mach-O)."""
 
 _ALWAYS = {
-    PathKind.NATIVE: ("native-change", "native source {}; the image's extension was built from HEAD's"),
+    PathKind.NATIVE: ("native-change", "native source {}; what is made of it comes from a build"),
     PathKind.ARTEFACT: ("native-change", "compiled file {}; it comes from a build and not from an overlay"),
     # Native by class; the code says more: from the input follow generated C and a compiled module.
-    PathKind.CYTHON: (
-        "generator-input",
-        "source for Cython {}; the image's extension was generated from HEAD's",
-    ),
+    PathKind.CYTHON: ("generator-input", "source for Cython {}; what is made of it comes from a build"),
     PathKind.GENERATOR_INPUT: ("generator-input", "generator input {}; what is made from it is still HEAD's"),
     PathKind.PROTOBUF: ("generated-change", "protobuf module {} without its .proto"),
     PathKind.STARTUP_HOOK: ("startup-hook", "start-up hook {}; it runs at every start of the interpreter"),

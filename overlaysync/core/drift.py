@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from overlaysync.core.counting import counted
 from overlaysync.core.mapping import Shipped
 from overlaysync.core.patterns import Patterns, quoted_pattern
+from overlaysync.core.putting_back import RE_CREATE, Originals
 from overlaysync.model.evidence import ContentCount, Difference
 from overlaysync.model.plan import Placement
 from overlaysync.model.problem import Problem
@@ -14,6 +16,10 @@ from overlaysync.model.worktree import ObjectId, RepoPath, Sha256, TreeEntry
 
 POINTER_SIZES = range(100, 256)
 """Bytes of the usual pointer text: version, oid and size (Git LFS, docs/spec.md)."""
+
+LEAVE = "re-create the target, or leave the file as it is: push, status and watch take --acknowledge drift"
+LEAVE_UNTOUCHED = f"{LEAVE}, unless the worktree changes it"
+"""Where nothing is known of a worktree: a file that it changes, too, is never acknowledged."""
 
 
 def compare(
@@ -89,8 +95,9 @@ def judge(
     files: Sequence[InstalledFile],
     touched: Mapping[RepoPath, Sha256 | None],
     overlay: Mapping[InstalledPath, Placement],
+    originals: Originals,
 ) -> tuple[Problem, ...]:
-    """Problems of the comparison.
+    """Problems of the comparison. Of the overlay's own files the plan says the same in the same words.
 
     ``touched``: changed worktree paths with the digest of their content there (None: removed).
     """
@@ -98,8 +105,10 @@ def judge(
     if content.compared == 0 or (content.equal == 0 and not explained):
         linked = [file.path for file in files if file.kind is FileKind.LINK]
         return (_linked(linked) if linked else _unproven(content),)
+    by_path = {file.path: file for file in files}
     problems = [
-        _judge_difference(item, touched, overlay.get(item.destination))
+        _judge_overlaid(item, by_path, overlay, originals)
+        or _judge_difference(item, touched, overlay.get(item.destination))
         for item in content.different
         if item.explained is None or (item.explained == "generated" and item.source in touched)
     ]
@@ -109,16 +118,19 @@ def judge(
 
 
 def as_recorded(
-    files: Sequence[InstalledFile], overlay: Mapping[InstalledPath, Placement]
+    files: Sequence[InstalledFile],
+    overlay: Mapping[InstalledPath, Placement],
+    remedy: str = LEAVE,
 ) -> tuple[Problem, ...]:
     """Files that are neither of the overlay nor what RECORD says was installed."""
-    return tuple(_not_as_recorded(file) for file in files if _altered(file, overlay))
+    return tuple(_not_as_recorded(file, remedy) for file in files if _altered(file, overlay))
 
 
 def judge_strays(
     strays: Sequence[InstalledPath],
     overlay: Mapping[InstalledPath, Placement],
     extension_suffixes: Sequence[str],
+    remedy: str = LEAVE,
 ) -> tuple[Problem, ...]:
     """What stands before a module of the distribution, and is neither recorded nor ours.
 
@@ -129,7 +141,7 @@ def judge_strays(
         Problem(
             "drift",
             f"{stray} is not of the distribution, and is imported in place of its module",
-            _remedy("drift"),
+            remedy,
             stray,
         )
         for stray in strays
@@ -141,6 +153,16 @@ def judge_strays(
 def _suffix(path: InstalledPath) -> str:
     _, dot, rest = path.rpartition("/")[2].partition(".")
     return dot + rest
+
+
+def _judge_overlaid(
+    item: Difference,
+    files: Mapping[InstalledPath, InstalledFile],
+    overlay: Mapping[InstalledPath, Placement],
+    originals: Originals,
+) -> Problem | None:
+    placement = overlay.get(item.destination)
+    return None if placement is None else originals.judge(placement, files[item.destination])
 
 
 def _judge_difference(
@@ -168,7 +190,7 @@ def _judge_difference(
     code = "original-differs" if item.source in touched or placement is not None else "drift"
     what = "is missing" if item.target_sha256 is None else "was changed"
     message = f"{item.destination} {what} in the target after installation ({hashes})"
-    return Problem(code, message, _remedy(code), item.source)
+    return Problem(code, message, LEAVE if code == "drift" else RE_CREATE, item.source)
 
 
 def _altered(file: InstalledFile, overlay: Mapping[InstalledPath, Placement]) -> bool:
@@ -178,17 +200,18 @@ def _altered(file: InstalledFile, overlay: Mapping[InstalledPath, Placement]) ->
     return file.kind is not FileKind.FILE or file.sha256 != file.record_sha256
 
 
-def _not_as_recorded(file: InstalledFile) -> Problem:
+def _not_as_recorded(file: InstalledFile, remedy: str) -> Problem:
     state = f"sha256 {_short(file.sha256)}" if file.kind is FileKind.FILE else file.kind.value
     message = (
         f"{file.path} is not what was installed: RECORD sha256 {_short(file.record_sha256)}, target {state}"
     )
-    return Problem("drift", message, _remedy("drift"), file.path)
+    return Problem("drift", message, remedy, file.path)
 
 
 def _unproven(content: ContentCount) -> Problem:
+    files = counted(content.compared, "installed file that has", "installed files that have")
     message = (
-        f"none of {content.compared} installed files that have a tracked source equals HEAD's"
+        f"none of {files} a tracked source equals HEAD's"
         if content.compared
         else "no installed file has a tracked source at HEAD"
     )
@@ -198,15 +221,9 @@ def _unproven(content: ContentCount) -> Problem:
 
 
 def _linked(paths: Sequence[InstalledPath]) -> Problem:
-    more = f" (and {len(paths) - 1} more files of the distribution)" if len(paths) > 1 else ""
+    more = f" (and {counted(len(paths) - 1, 'more file')} of the distribution)" if len(paths) > 1 else ""
     message = f"{paths[0]} is a symbolic link or lies behind one{more}, so what it leads to is not installed"
     return Problem("link", message, "reinstall the distribution with plain files (uv: --link-mode copy)")
-
-
-def _remedy(code: str) -> str:
-    if code == "drift":
-        return "re-create the target, or leave the file as it is and say so: --acknowledge drift"
-    return "save the target's file if it matters, then re-create the target"
 
 
 def _short(digest: str | None) -> str:

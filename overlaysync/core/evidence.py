@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Collection, Sequence
 
+from overlaysync.core.counting import counted
 from overlaysync.model.evidence import Baseline, Evidence
 from overlaysync.model.problem import Problem
 from overlaysync.model.worktree import ObjectId, Repository
@@ -31,7 +32,7 @@ def weigh(kind: str, name: str, value: str | None) -> Evidence:
 
 def _unshown(text: str) -> str:
     """What stands in a file or variable that is no commit may be a secret; records hold its length only."""
-    return f"{len(text)} characters, not shown" if text else ""
+    return f"{counted(len(text), 'character')}, not shown" if text else ""
 
 
 def commit_of_direct_url(document: str | None) -> str | None:
@@ -77,8 +78,8 @@ def judge(
                 code="head-differs",
                 message=f"HEAD is {baseline.head}, but the image was built from {baseline.image_commit} "
                 f"({', '.join(describe(item) for item in named)})",
-                next_step="carry your branch onto it, with the same options, as watch --port does, too: "
-                "overlaysync push --port",
+                next_step="carry your branch's state onto the image commit and push it from there, with the "
+                "same options (watch takes --port, too): overlaysync push --port",
             )
         ]
     return []

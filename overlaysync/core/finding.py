@@ -41,6 +41,22 @@ def in_development(problem: Problem, change: Change, ported: Ported) -> Problem:
     return structs.replace(problem, next_step=_next_step(problem.code, change, ported))
 
 
+def judged_by(problem: Problem, host: str, target: str) -> Problem:
+    """The same; where the target's Python is of another version, with which one judged, and what that leaves.
+
+    ``host``, ``target``: versions. Those of one minor version have one grammar.
+    """
+    if problem.code != "syntax-error" or host.split(".")[:2] == target.split(".")[:2]:
+        return problem
+    correct = _REMEDIES["syntax-error"]
+    return structs.replace(
+        problem,
+        message=f"{problem.message} (judged by this host's Python {host}; the target's is {target})",
+        next_step=f"{correct} (where the target's Python takes it: --acknowledge syntax)"
+        f"{problem.next_step.removeprefix(correct)}",
+    )
+
+
 def listed(items: Sequence[object], limit: int = 6) -> str:
     """At most ``limit`` of the items, as text, and how many more there are."""
     more = len(items) - limit
@@ -53,9 +69,9 @@ def printable(text: str) -> str:
 
 
 _REMEDIES = {
-    "binding-change": "add --acknowledge binding if the image's extension is known to have it",
+    "binding-change": "add --acknowledge binding if what the image has compiled is known to have it",
     "jit-change": "add --acknowledge jit and start with a fresh cache of compiled kernels",
-    "syntax-error": "correct it (where only the target's newer Python can parse it: --acknowledge syntax)",
+    "syntax-error": "correct it",
     "generated-change": "change its input and rebuild the image",
     "startup-hook": "rebuild the image, so that an installer places it",
 }

@@ -7,17 +7,12 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from overlaysync.core.patterns import quoted_pattern
+from overlaysync.core.putting_back import RE_CREATE, Originals
 from overlaysync.model.classified import ChangeClass
 from overlaysync.model.plan import Action, Operation, Placement, Plan
 from overlaysync.model.problem import Problem
 from overlaysync.model.target import FileKind, InstalledFile, InstalledPath
 from overlaysync.model.worktree import ObjectId, RepoPath, Sha256
-
-PUT_BACK = (
-    "save the target's file if it matters; then put the pushed content back in its place (docker cp), or "
-    "re-create the target"
-)
-"""The way on where a file of the overlay was edited in the target: it is never overwritten."""
 
 
 class Desired(Struct, frozen=True):
@@ -41,7 +36,7 @@ def make_plan(
     files: Mapping[InstalledPath, InstalledFile],
     overlay: Mapping[InstalledPath, Placement],
     mounts: Sequence[str],
-    root: str,
+    originals: Originals,
 ) -> tuple[Plan, tuple[Problem, ...]]:
     """Operations from what stands there to what is desired, and every problem of a destination.
 
@@ -51,15 +46,16 @@ def make_plan(
         overlay: what the last manifest put there. What is not desired any more goes back to the container's
             original, even where it was put back by hand: the kept one, and its bytecode, come with it. An
             added file that was removed by hand needs no step.
-        mounts: mount points at or below ``root``, absolute in the target.
-        root: the install root, absolute in the target.
+        mounts: mount points at or below the install root, absolute in the target.
+        originals: where the target is, and what it keeps.
     """
     problems: list[Problem] = []
     operations: list[Operation] = []
     placements: list[Placement] = []
     for item in desired:
         file = files[item.destination]
-        trouble = _in_the_way(item, file, mounts, root) or _original_trouble(item, file, overlay)
+        trouble = _in_the_way(item, file, mounts, originals.root)
+        trouble = trouble or _original_trouble(item, file, overlay, originals)
         if trouble:
             problems.append(trouble)
             continue
@@ -73,7 +69,7 @@ def make_plan(
     for destination, placement in overlay.items():
         if destination not in wanted:
             file = files[destination]
-            trouble = _overlay_trouble(placement, file)
+            trouble = originals.judge(placement, file)
             if trouble:
                 problems.append(trouble)
             elif (file.sha256, placement.original_sha256) != (None, None):
@@ -106,10 +102,12 @@ def directories_of(
 
 
 def plan_revert(
-    overlay: Mapping[InstalledPath, Placement], files: Mapping[InstalledPath, InstalledFile]
+    overlay: Mapping[InstalledPath, Placement],
+    files: Mapping[InstalledPath, InstalledFile],
+    originals: Originals,
 ) -> tuple[Plan, tuple[Problem, ...]]:
     """The plan that puts every container original back."""
-    return make_plan((), files, overlay, (), "")
+    return make_plan((), files, overlay, (), originals)
 
 
 def _order(operation: Operation) -> tuple[str, str]:
@@ -146,12 +144,15 @@ def _in_the_way(item: Desired, file: InstalledFile, mounts: Sequence[str], root:
 
 
 def _original_trouble(
-    item: Desired, file: InstalledFile, overlay: Mapping[InstalledPath, Placement]
+    item: Desired,
+    file: InstalledFile,
+    overlay: Mapping[InstalledPath, Placement],
+    originals: Originals,
 ) -> Problem | None:
     """Why what stands there is not what the change was made against."""
     placement = overlay.get(item.destination)
     if placement is not None:
-        return _overlay_trouble(placement, file)
+        return originals.judge(placement, file)
     destination = item.destination
     if item.head is None:
         if file.kind is FileKind.MISSING:
@@ -170,24 +171,8 @@ def _original_trouble(
             f"{destination} is not HEAD's file: HEAD blob {item.head}, target sha256 {file.sha256}, "
             f"worktree sha256 {item.sha256}"
         )
-        return Problem("original-differs", message, "re-create the target", item.source)
+        return Problem("original-differs", message, RE_CREATE, item.source)
     return None
-
-
-def _overlay_trouble(placement: Placement, file: InstalledFile) -> Problem | None:
-    """What we put there must still stand there, or else the container's original."""
-    current = file.sha256 if file.kind is FileKind.FILE else None
-    if file.kind in (FileKind.FILE, FileKind.MISSING) and current in (
-        placement.installed_sha256,
-        placement.original_sha256,
-    ):
-        return None
-    message = (
-        f"{placement.destination} was changed in the target after the last push: original sha256 "
-        f"{placement.original_sha256}, put there {placement.installed_sha256}, "
-        f"found {current or file.kind.value}"
-    )
-    return Problem("original-differs", message, PUT_BACK, placement.source)
 
 
 def _unwritable(source: RepoPath, file: InstalledFile) -> list[Problem]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
+from overlaysync.core.counting import counted
 from overlaysync.model.evidence import Evidence
 from overlaysync.model.problem import Problem
 from overlaysync.model.target import Companion, Inventory, TargetIdentity
@@ -81,7 +82,8 @@ def judge_mounts(inventory: Inventory) -> list[Problem]:
         places = (f"{inventory.root}/{file.path}" for file in inventory.files)
         hidden = [place for place in places if place == mount or place.startswith(mount + "/")]
         if hidden:
-            message = f"{mount} is a mount point in the target, and hides {len(hidden)} files of the image"
+            files = counted(len(hidden), "file")
+            message = f"{mount} is a mount point in the target, and hides {files} of the image"
             problems.append(Problem("mount", message, "start the container without that mount", mount))
     return problems
 

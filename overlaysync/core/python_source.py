@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import platform
 import re
 import warnings
 from collections.abc import Iterator
@@ -117,11 +116,10 @@ def _compile(content: bytes | None) -> CodeType:
 
 
 def _syntax_message(error: BaseException) -> str:
-    version = f"judged by Python {platform.python_version()} of this host; the target's may be newer"
     if isinstance(error, SyntaxError):
         place = f"line {error.lineno}: " if error.lineno else ""
-        return printable(f"{place}{error.msg} ({version})")
-    return printable(f"cannot be parsed, {type(error).__name__}: {error} ({version})")
+        return printable(f"{place}{error.msg}")
+    return printable(f"cannot be parsed, {type(error).__name__}: {error}")
 
 
 def _judge_plain(before: bytes | None, after: bytes | None) -> Judgement:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, structs
 
+from overlaysync.core.counting import counted
 from overlaysync.core.mapping import Shipped
 from overlaysync.core.ownership import OURS
 from overlaysync.core.patterns import Patterns, quoted_pattern
@@ -217,7 +218,8 @@ def judge_plausible(desired: Sequence[Desired], shipped: int) -> list[Problem]:
     removed = sum(item.sha256 is None for item in desired) - added
     if removed == 0 or (removed < shipped and (removed <= FEW or removed * 2 <= shipped)):
         return []
-    message = f"{removed} of {shipped} installed files are missing in the worktree"
+    files = counted(shipped, "installed file is", "installed files are")
+    message = f"{removed} of {files} missing in the worktree"
     next_step = "restore the checkout: git checkout HEAD -- . (or, if it is meant: --acknowledge removals)"
     return [Problem("many-removals", message, next_step)]
 

@@ -19,8 +19,8 @@ PROBLEM_KINDS: dict[str, ProblemKind] = {
     "native-change": ProblemKind(
         3,
         "native source changed",
-        "A compiled source or header differs from the image commit. The image's extension was built from the "
-        "old one; only a rebuild brings the change into the target.",
+        "A compiled source or header differs from the image commit. What the image has compiled was made of "
+        "the old one; only a rebuild brings the change into the target.",
     ),
     "build-change": ProblemKind(
         3,
@@ -44,7 +44,7 @@ PROBLEM_KINDS: dict[str, ProblemKind] = {
     "binding-change": ProblemKind(
         3,
         "foreign binding changed",
-        "A changed definition declares or calls a compiled operator; the image's extension may not have it.",
+        "A changed definition declares or calls a compiled operator, which the image may not have compiled.",
         acknowledge="binding",
     ),
     "jit-change": ProblemKind(

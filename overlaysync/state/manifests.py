@@ -58,7 +58,7 @@ class ManifestStore:
         """
         if not MANIFEST_ID.fullmatch(manifest.id):
             raise UsageError(f"{json.dumps(manifest.id)} is no id of a manifest", "report this as a bug")
-        file = self._place(manifest)
+        file = self._file_of(manifest)
         try:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             _write(file, manifest_text.encode(manifest).encode("ascii"))
@@ -72,13 +72,17 @@ class ManifestStore:
     def holds(self, manifest: Manifest) -> bool:
         """Whether it is there, and can be read; with this very text it can."""
         try:
-            text = _text(self._place(manifest))
+            text = _text(self._file_of(manifest))
             return text == manifest_text.encode(manifest) or manifest_text.decode(text).id == manifest.id
         except ManifestDamagedError:
             return False
 
     def load(self, reference: str, roots: Roots = None) -> Manifest:
-        """The manifest that a user names.
+        """The manifest that a user names: ``find`` and ``read`` in one."""
+        return self.read(self.find(reference, roots))
+
+    def find(self, reference: str, roots: Roots = None) -> Path:
+        """The file of the manifest that a user names.
 
         Args:
             reference: an id, at least four characters of its beginning or of its part after the dash,
@@ -86,16 +90,17 @@ class ManifestStore:
             roots: ``latest`` and parts of an id mean those of these worktrees; None for those of all.
 
         Raises:
-            UsageError: there is none, more than one, or the one is damaged.
+            UsageError: there is none, or more than one.
         """
         if reference == LATEST:
             file = next(self._files(roots), None)
             if file is None:
                 raise UsageError("there is no manifest yet", _HOW_TO_GET_ONE)
-        elif "/" in reference:
-            file = Path(reference)
-        else:
-            file = self._find(reference, roots)
+            return file
+        return Path(reference) if "/" in reference else self._find(reference, roots)
+
+    def read(self, file: Path) -> Manifest:
+        """The manifest in a file. Raises UsageError where it is damaged."""
         try:
             return _read(file)
         except ManifestDamagedError as error:
@@ -103,6 +108,25 @@ class ManifestStore:
                 f"the manifest {file} cannot be read: {error}",
                 "use the version of overlaysync that wrote it, or choose another manifest",
             ) from error
+
+    def before(self, manifest: Manifest, roots: Roots = None) -> Manifest:
+        """The manifest before one in the same target: it names it; else the next older one of ``roots``.
+
+        Raises:
+            UsageError: there is none, or it is not here, or damaged.
+        """
+        alone = f"look at it alone: overlaysync manifest show {manifest.id}"
+        if manifest.previous is not None:
+            file = next((item for item in self._files(None) if item.stem == manifest.previous), None)
+            if file is None:
+                missing = f"the manifest before {manifest.id}, {manifest.previous}, is not on this host"
+                raise UsageError(missing, alone)
+            return self.read(file)
+        older = (item for item in self.list(roots).manifests if item.id < manifest.id)
+        found = next((item for item in older if _place(item) == _place(manifest)), None)
+        if found is None:
+            raise UsageError(f"there is no manifest before {manifest.id} in its target", alone)
+        return found
 
     def list(self, roots: Roots = None) -> Records:
         """All manifests of some worktrees, or (None) of all."""
@@ -125,7 +149,7 @@ class ManifestStore:
                 return manifest
         return None
 
-    def _place(self, manifest: Manifest) -> Path:
+    def _file_of(self, manifest: Manifest) -> Path:
         return self.directory / repository_key(manifest.repository.root) / f"{manifest.id}.json"
 
     def _files(self, roots: Roots) -> Iterator[Path]:
@@ -152,6 +176,11 @@ class ManifestStore:
             f"{json.dumps(reference)} {trouble}",
             f"name one of these: {candidates}" if candidates else _HOW_TO_GET_ONE,
         )
+
+
+def _place(manifest: Manifest) -> tuple[str, str, str]:
+    """What a chain of records is about."""
+    return (manifest.target.kind, manifest.target.name, manifest.distribution.name)
 
 
 def _refers(reference: str, name: str) -> bool:

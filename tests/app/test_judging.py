@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from overlaysync.app import judging
 from overlaysync.app.judged_cache import KIND, WORTH_KEEPING, judged_cache
-from overlaysync.app.judging import WORTH_A_CORE, classify_changes
+from overlaysync.app.judging import WORTH_A_CORE, as_judged, classify_changes
 from overlaysync.core.classify import classify
 from overlaysync.model.classified import ClassifiedChange
 from overlaysync.model.worktree import Change
@@ -175,3 +176,35 @@ def test_a_name_that_cannot_be_written_is_judged_each_time(asked: Asked) -> None
     asked.anew()
     asked.anew()
     assert asked.paths == [odd]
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [(None, False), (platform.python_version(), False), ("2.7.18", True), ("unknown", True)],
+)
+def test_which_python_judged_is_said_where_the_targets_is_another(
+    repository: Repository, target: str | None, told: bool
+) -> None:
+    with open_worktree(repository.path) as worktree:
+        classified, _ = classify_changes(worktree.snapshot(), worktree, ())
+    [problem] = next(item.problems for item in as_judged(classified, target) if item.change.path == name(1))
+    assert problem.code == "syntax-error"
+    assert ("judged by this host's Python" in problem.message, f"is {target})" in problem.message) == (
+        told,
+        told,
+    )
+    assert ("--acknowledge syntax" in problem.next_step) == told
+    assert problem.next_step.startswith("correct it")
+    assert problem.next_step.endswith(f", or undo: git checkout HEAD -- {name(1)}")
+
+
+def test_a_target_of_the_same_minor_version_has_the_same_grammar(repository: Repository) -> None:
+    target = platform.python_version().rpartition(".")[0] + ".99"
+    with open_worktree(repository.path) as worktree:
+        classified, _ = classify_changes(worktree.snapshot(), worktree, ())
+    assert not [
+        item
+        for item in as_judged(classified, target)
+        for problem in item.problems
+        if "judged by" in problem.message
+    ]

@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from overlaysync.app.manifests import compare_manifests, list_manifests, show_manifest
 from overlaysync.app.options import Options
 from overlaysync.errors import UsageError
+from overlaysync.model.worktree import Ported
 from overlaysync.state.manifests import ManifestStore
 from tests.parts.repositories import Repository
-from tests.state.samples import manifest
+from tests.state.samples import COMMIT, DESTINATION, manifest
 
 OLD, NEW = "20261129T161500.250Z-3f9c2a", "20261129T161500.251Z-00aa11"
 ELSEWHERE = "20261201T000000.000Z-77bb66"
@@ -64,3 +66,28 @@ def test_both_sides_of_a_comparison(options: Options) -> None:
     assert roots
     with pytest.raises(UsageError, match="names no manifest"):
         compare_manifests(options, "77bb66", "latest")
+
+
+def test_a_carried_state_is_the_developments(options: Options, tmp_path: Path) -> None:
+    ported = Ported(str(tmp_path / "dev"), "faster", COMMIT, COMMIT, COMMIT, COMMIT)
+    record = manifest(OLD, root=str(tmp_path / "mine"))
+    repository = structs.replace(record.repository, ported=ported)
+    ManifestStore(tmp_path / "records").save(structs.replace(record, repository=repository))
+    listed = {item["id"]: item for item in list_manifests(options).details["manifests"]}
+    told = [[listed[name][key] for key in ("root", "branch", "ported")] for name in (OLD, NEW)]
+    assert told == [[str(tmp_path / "dev"), "faster", True], [str(tmp_path / "mine"), "main", False]]
+
+
+def test_one_reference_means_the_record_and_the_one_before_it(options: Options, tmp_path: Path) -> None:
+    store = ManifestStore(tmp_path / "records")
+    old, new = (
+        structs.replace(store.load(name), previous=before) for name, before in ((OLD, None), (NEW, OLD))
+    )
+    store.save(structs.replace(old, overlay=()))
+    store.save(new)
+    details = compare_manifests(options, "latest").details
+    assert (details["before"]["id"], details["after"]["id"]) == (OLD, NEW)
+    assert [item["destination"] for item in details["difference"]["added"]] == [DESTINATION]
+    assert not details["same"]
+    with pytest.raises(UsageError, match="no manifest before"):
+        compare_manifests(options, OLD)

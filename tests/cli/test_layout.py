@@ -73,3 +73,20 @@ def test_colour_takes_no_room() -> None:
 def test_a_path_that_fits_the_screen_is_not_cut() -> None:
     path = "/" + "p" * 75
     assert _shown(f"Terminal().line('in        ' + {path!r}, hang=10)") == ["in", f"    {path}"]
+
+
+LISTED = """
+from overlaysync.cli.manifest_listing import show
+record = {"id": "20261129T161500.250Z-3f9c2a", "time": "2026-11-29T16:15:00+00:00", "command": "push"}
+record |= {"overlay": 1, "target": "docker:dev", "distribution": "sample 1.0", "ported": False}
+record |= {"root": "/home/dev/sample", "branch": BRANCH}
+show([record], Terminal())
+"""
+
+
+def test_a_record_has_two_lines_where_one_is_too_narrow() -> None:
+    [line] = _shown(LISTED.replace("BRANCH", "'main'"))
+    assert line.endswith("  push  1 file  docker:dev  sample 1.0  sample (main)")
+    first, second = _shown(LISTED.replace("BRANCH", "'the-name-of-a-long-branch'"))
+    assert first.startswith("3f9c2a  2026-11-") and first.endswith("  push  1 file")
+    assert second == "        docker:dev · sample 1.0 · sample (the-name-of-a-long-branch)"

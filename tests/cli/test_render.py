@@ -7,7 +7,7 @@ from msgspec import structs
 
 from overlaysync.cli.render import render
 from overlaysync.cli.terminal import Terminal
-from overlaysync.model.result import Result
+from overlaysync.model.result import Result, ResultProblem
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,19 @@ def test_what_is_said_begins_in_the_first_line(capsys: pytest.CaptureFixture[str
 def test_no_overlay_is_not_told_of(capsys: pytest.CaptureFixture[str]) -> None:
     render(Result(command="status", outcome="unchanged", exit_code=0, details={"overlay": []}), Terminal())
     assert "overlay" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "said"),
+    [
+        (0, "• 1 problem in the way of a push, 0 files planned (exit 0; 1 with --check)"),
+        (1, "✗ 1 problem in the way of a push, 0 files planned (exit 1)"),
+    ],
+)
+def test_the_mark_of_a_status_is_that_of_its_exit_code(
+    exit_code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    problem = ResultProblem("native-change", "a.c", "native source modified", "rebuild the image")
+    result = Result(command="status", outcome="planned", exit_code=exit_code, problems=(problem,))
+    render(result, Terminal())
+    assert capsys.readouterr().out.splitlines()[-1] == said

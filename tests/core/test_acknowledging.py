@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from overlaysync.core.acknowledging import acknowledge, remembered, unique
+from overlaysync.core.acknowledging import acknowledge, remembered, unique, unneeded
 from overlaysync.core.planning import Desired
 from overlaysync.model.classified import ChangeClass
 from overlaysync.model.manifest import Acknowledgement
@@ -58,3 +58,9 @@ def test_two_looks_at_one_trouble_make_one_problem() -> None:
         whole,
         Problem("workload", "process 2", "end it"),
     ]
+
+
+def test_what_was_accepted_and_not_met_is_known() -> None:
+    met = (Acknowledgement("drift", ("a.py",)),)
+    assert unneeded(frozenset({"jit", "drift", "binding"}), met) == ("binding", "jit")
+    assert unneeded(frozenset(), met) == ()

@@ -62,7 +62,13 @@ def test_a_name_decides(path: str, change_class: str, expected: list[str]) -> No
 def test_native_sources_are_refused_whatever_happened_to_them(kind: ChangeKind) -> None:
     classified = classify(change("csrc/kernel.cu", kind), None, None)
     assert codes(classified) == ["native-change"]
-    assert kind.value in said(classified)
+    assert said(classified) == f"native source {kind.value}; what is made of it comes from a build"
+
+
+@pytest.mark.parametrize("path", ["csrc/kernel.cu", "pkg/fast.pyx", "pkg/_C.abi3.so"])
+def test_no_extension_is_claimed_that_the_image_may_not_have(path: str) -> None:
+    """What is compiled of a source, a name does not tell."""
+    assert "image" not in said(judged(path))
 
 
 NOT_BUILT = [

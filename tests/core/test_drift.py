@@ -9,6 +9,7 @@ from msgspec import structs
 
 from overlaysync.core.drift import compare, judge
 from overlaysync.core.mapping import prove
+from overlaysync.core.putting_back import Originals
 from overlaysync.model.evidence import ContentCount
 from overlaysync.model.plan import Placement
 from overlaysync.model.target import FileKind, InstalledFile
@@ -16,6 +17,7 @@ from overlaysync.model.worktree import RepoPath, Sha256
 from tests.core.installation import Files, installed, placement, sha256, tree, wheel
 
 HEAD = {"src/pkg/a.py": "a", "src/pkg/b.py": "b", "src/pkg/c.py": "c"}
+ORIGINALS = Originals("", "/site", "pkg")
 SOUND = [installed(f"pkg/{name}.py", name) for name in "abc"]
 
 
@@ -33,7 +35,7 @@ def looked(
     digests: dict[RepoPath, Sha256 | None] = {
         RepoPath(path): None if text is None else sha256(text) for path, text in (touched or {}).items()
     }
-    problems = judge(content, files, digests, placements)
+    problems = judge(content, files, digests, placements, ORIGINALS)
     return content, [(problem.code, problem.path) for problem in problems]
 
 
@@ -87,7 +89,7 @@ def test_the_message_shows_three_hashes() -> None:
     files = [installed("pkg/a.py", "edited", recorded="a"), *SOUND[1:]]
     shipped = prove(tree(HEAD), files)
     content = compare(tree(HEAD), shipped, files, {}, (), {})
-    (problem,) = judge(content, files, {RepoPath("src/pkg/a.py"): sha256("ours")}, {})
+    (problem,) = judge(content, files, {RepoPath("src/pkg/a.py"): sha256("ours")}, {}, ORIGINALS)
     for digest in (tree(HEAD)[RepoPath("src/pkg/a.py")].oid, sha256("edited"), sha256("ours")):
         assert digest[:12] in problem.message
 
@@ -161,6 +163,19 @@ def test_every_difference_is_told_however_many_there_are() -> None:
     head = {f"pkg/{name}.py": name for name in names} | {"pkg/same.py": "same"}
     files = [installed(f"pkg/{name}.py", "built " + name) for name in names] + wheel({"pkg/same.py": "same"})
     content = compare(tree(head), prove(tree(head), files), files, {}, (), {})
-    problems = judge(content, files, {}, {})
+    problems = judge(content, files, {}, {}, ORIGINALS)
     assert [problem.path for problem in problems] == [f"pkg/{name}.py" for name in names]
     assert {problem.code for problem in problems} == {"content-differs"}
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ("a", "none of 1 installed file that has a tracked source equals HEAD's"),
+        ("ab", "none of 2 installed files that have a tracked source equals HEAD's"),
+    ],
+)
+def test_one_file_is_no_files(names: str, said: str) -> None:
+    files = [installed(f"pkg/{name}.py", "other " + name) for name in names]
+    (problem,) = judge(ContentCount(len(files)), files, {}, {}, ORIGINALS)
+    assert problem.message == said

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from overlaysync.core.planning import Desired, is_in_place, make_plan, plan_revert
+from overlaysync.core.putting_back import Originals
 from overlaysync.model.plan import Placement, Plan
 from overlaysync.model.problem import Problem
 from overlaysync.model.target import FileKind, InstalledFile, InstalledPath
 from overlaysync.model.worktree import Sha256
 from tests.core.installation import Files, desired, found, installed, placement, sha256
 
-ROOT = "/site"
+ORIGINALS = Originals("", "/site", "pkg")
 
 
 def planned(
@@ -25,7 +26,7 @@ def planned(
     """The plan for a target that holds these contents."""
     known = {item.destination: item for item in overlay or []}
     files = found(target, {item.destination for item in wanted} | set(known))
-    return make_plan(wanted, files, known, (), ROOT)
+    return make_plan(wanted, files, known, (), ORIGINALS)
 
 
 EDIT = desired("src/pkg/a.py", "pkg/a.py", "head", "edited")
@@ -127,7 +128,7 @@ def test_what_is_not_ours_any_more_is_not_put_back(target: Files) -> None:
 def in_the_way(path: str, **particulars: object) -> tuple[Plan, tuple[Problem, ...]]:
     """The plan for an edit of a file that is particular."""
     file = structs.replace(installed(path, "head"), **particulars)
-    return make_plan([EDIT], {InstalledPath(path): file}, {}, (), ROOT)
+    return make_plan([EDIT], {InstalledPath(path): file}, {}, (), ORIGINALS)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +165,7 @@ def test_a_plain_file_is_in_nobodys_way() -> None:
     ],
 )
 def test_a_mount_hides_the_images_files(mount: str, codes: list[str]) -> None:
-    _, problems = make_plan([EDIT], found(IMAGE, ["pkg/a.py"]), {}, (mount,), ROOT)
+    _, problems = make_plan([EDIT], found(IMAGE, ["pkg/a.py"]), {}, (mount,), ORIGINALS)
     assert [problem.code for problem in problems] == codes
 
 
@@ -238,7 +239,7 @@ def test_a_target_holds_exactly_the_worktrees_changes_and_after_a_revert_none(
             if path in HEAD:
                 target.contents[path] = HEAD[path]
         wanted = as_desired(changes)
-        plan, problems = make_plan(wanted, target.look(wanted), target.overlay, (), ROOT)
+        plan, problems = make_plan(wanted, target.look(wanted), target.overlay, (), ORIGINALS)
         assert problems == ()
         target.carry_out(plan, {path: text for path, text in changes.items() if text is not None})
         expected = {path: text for path, text in (HEAD | changes).items() if text is not None}
@@ -246,9 +247,9 @@ def test_a_target_holds_exactly_the_worktrees_changes_and_after_a_revert_none(
         assert {path: item.installed_sha256 for path, item in target.overlay.items()} == {
             item.destination: item.sha256 for item in wanted
         }
-        again, _ = make_plan(wanted, target.look(wanted), target.overlay, (), ROOT)
+        again, _ = make_plan(wanted, target.look(wanted), target.overlay, (), ORIGINALS)
         assert is_in_place(again, target.overlay)
-    plan, problems = plan_revert(target.overlay, target.look([]))
+    plan, problems = plan_revert(target.overlay, target.look([]), ORIGINALS)
     assert problems == ()
     target.carry_out(plan, {})
     assert target == Target(HEAD)

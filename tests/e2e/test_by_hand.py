@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
+from typing import Any
 
-from tests.e2e.scenario import LocalScenario, codes
+import pytest
+
+from tests.e2e.scenario import LocalScenario, Scenario, Work, codes
 
 ENGINE, NEW = "sample_pkg/engine.py", "sample_pkg/extra.py"
+ALL_OR_NOTHING = "push again, or take the rest back too: overlaysync revert"
 
 
 def put_back(local: LocalScenario, before: bytes) -> None:
@@ -66,6 +71,77 @@ def test_what_was_changed_over_the_overlay_is_left_alone(local: LocalScenario) -
     local.project.git("checkout", "--", ".")
     assert codes(local.refused()) == ["original-differs"]
     assert codes(local.refused(command="revert")) == ["original-differs"]
+
+
+def through_the_next_step(work: Work, edit: str) -> None:
+    """Every command names the same way on, which works as it is typed.
+
+    Args:
+        edit: a line that edits the file that stands for ``{}``.
+    """
+    before = work.files()
+    work.edit_generation()
+    work.project.write(NEW, "EXTRA = 1\n")
+    work.applied()
+    for then in ("push", "revert"):
+        run(edit.format(ENGINE))
+        run(edit.format(NEW))
+        steps = {next_steps(work.ask(command)) for command in ("status", "push", "verify", "revert")}
+        assert len(steps) == 1
+        for command in steps.pop():
+            run(command.rpartition(" again: ")[2])
+        assert next_steps(work.ask("verify")) == (ALL_OR_NOTHING, ALL_OR_NOTHING)
+        assert work.ask(then)["outcome"] == "applied"
+        assert work.ask("verify")["exit_code"] == 0
+    assert work.files() == before
+
+
+def next_steps(answer: Any) -> tuple[str, ...]:
+    assert codes(answer) == ["original-differs"]
+    return tuple(sorted(problem["next_step"] for problem in answer["problems"]))
+
+
+def run(line: str) -> None:
+    subprocess.run(line, shell=True, check=True, capture_output=True)
+
+
+def test_the_next_step_after_an_edit_in_an_environment_works(local: LocalScenario) -> None:
+    site = local.environment.site_packages
+    through_the_next_step(local, f"echo '# by hand' >> {site}/{{}}")
+
+
+@pytest.mark.container
+def test_the_next_step_after_an_edit_in_a_container_works(scenario: Scenario) -> None:
+    line = f"docker exec {scenario.target} sh -c 'echo \"# by hand\" >> {scenario.site}/{{}}'"
+    through_the_next_step(scenario, line)
+
+
+def test_the_next_step_never_writes_in_place(local: LocalScenario, tmp_path: Path) -> None:
+    """What stands there may be an installer's cache by another name."""
+    overlaid(local)
+    file, cache = Path(local.environment.site_packages, ENGINE), tmp_path / "cache.py"
+    cache.write_text("CACHED = 1\n")
+    file.unlink()
+    file.hardlink_to(cache)
+    [step] = next_steps(local.ask("verify"))
+    run(step.rpartition(" again: ")[2])
+    assert cache.read_text() == "CACHED = 1\n"
+    local.applied()
+
+
+def test_the_next_step_of_drift_works(local: LocalScenario) -> None:
+    """An edit of what the worktree does not change is left alone, and told by verify all the same."""
+    local.edit_generation()
+    with Path(local.environment.site_packages, "sample_pkg", "config.py").open("a") as file:
+        file.write("# by hand\n")
+    for command in ("status", "push", "verify"):
+        [step] = {problem["next_step"] for problem in local.ask(command)["problems"]}
+        assert "push, status and watch take --acknowledge drift" in step
+    assert local.ask("status", "--acknowledge", "drift")["problems"] == []
+    answer = local.applied("--acknowledge", "drift,jit")
+    assert answer["details"]["acknowledged"] == {"drift": ["sample_pkg/config.py"]}
+    assert answer["details"]["notes"] == ["--acknowledge jit: nothing of that class was met"]
+    assert codes(local.ask("verify")) == ["drift"]
 
 
 def test_a_status_tells_such_a_file_once_and_not_again_by_what_is_read_back(local: LocalScenario) -> None:

@@ -67,10 +67,15 @@ def test_manifests_are_found_by_parts_of_their_names(local: LocalScenario) -> No
     for reference in ("latest", identity, identity[:12], identity.rpartition("-")[2]):
         shown = check_answer(local.cli(*line, "show", reference, "--json"))
         assert shown["details"]["manifest"]["id"] == identity
+    file = Path(shown["manifest"])
+    assert shown["details"]["manifest"] == json.loads(file.read_text())
     text = check_manners(local.cli(*line, "show")).stdout
-    assert json.loads(text)["id"] == identity
+    assert text.startswith(f"record    {identity} · push · ")
+    assert f"from      {local.project.path} on " in text
+    assert f"file      {file} (all of it: --json)\n" in text
     listing = check_manners(local.cli(*line, "list")).stdout
-    assert listing.startswith(identity)
+    assert listing.startswith(f"{identity.rpartition('-')[2]}  ")
+    assert listing.endswith(f"push  1 file  {local.target}  sample-pkg 1.0  repository (main)\n")
     result = local.cli(*line, "show", "20991231")
     assert result.exit_code == 2
     assert "20991231" in result.stderr

@@ -91,6 +91,32 @@ def test_push_does_it_in_one_go_and_follows(moved: LocalScenario) -> None:
     assert moved.answer() == "generation 1: 1.0"
 
 
+def test_a_status_tells_what_such_a_push_would_do(moved: LocalScenario) -> None:
+    before = moved.traces()
+    assert codes(moved.ask("status")) == ["head-differs"]
+    answer = moved.ask("status", "--port")
+    assert (answer["command"], answer["outcome"], answer["exit_code"]) == ("status", "planned", 0)
+    assert answer["operations"] == moved.push("--port", "--dry-run")["operations"]
+    assert moved.ask("status", "--port", "--check")["exit_code"] == 1
+    assert moved.traces() == before
+    assert answer["operations"] == moved.applied("--port")["operations"]
+    answer = moved.ask("status", "--port", "--check")
+    assert (answer["outcome"], answer["exit_code"], answer["problems"]) == ("unchanged", 0, [])
+    assert answer["details"]["notes"] == [f"as carried to {linked(port(moved)).path}: feature"]
+
+
+def test_a_status_tells_what_does_not_go_together(local: LocalScenario) -> None:
+    start = local.project.head
+    local.edit_generation(5)
+    image = local.project.commit("Five")
+    local.project.git("switch", "--quiet", "--create", "feature", start)
+    local.edit_generation(6)
+    local.options = ["--image-commit", image]
+    answer = local.ask("status", "--port")
+    assert (answer["command"], answer["outcome"], answer["exit_code"]) == ("status", "planned", 1)
+    assert codes(answer) == ["port-conflict"]
+
+
 def test_the_image_has_what_the_branch_lacks(local: LocalScenario) -> None:
     """Three-way: what both histories changed apart from each other is there in the end."""
     start = local.project.head

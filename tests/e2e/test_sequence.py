@@ -136,6 +136,7 @@ def tell_the_story(work: Work, answers: list[Any]) -> None:
     difference = work.cli(*line, "--json").json()["details"]["difference"]
     assert [item["destination"] for item in difference["added"]] == [NORM]
     assert [item["after"]["destination"] for item in difference["changed"]] == [ENGINE]
+    assert work.cli(*line[:-2], records[1]["id"], "--json").json()["details"]["difference"] == difference
     shown = work.cli(*line).stdout
     assert f"+ {NORM}" in shown
     assert f"~ {ENGINE}" in shown
@@ -232,13 +233,37 @@ def test_a_restart_keeps_the_overlay_and_a_new_container_has_none(stage: Stage) 
     scenario.container.start()
     assert scenario.ask("verify")["exit_code"] == 0
     assert scenario.push()["outcome"] == "unchanged"
-    image = str(scenario.container.inspect()["Image"])
-    scenario.container.remove()
-    stage.containers.run(image, name=scenario.container.name)
+    make_anew(stage, scenario)
     answer = scenario.ask("verify")
     assert (answer["exit_code"], answer["problems"][0]["code"]) == (1, "other-container")
+    assert answer["problems"][0]["next_step"] == "push again, with the same options: overlaysync push"
     reverted = scenario.ask("revert")
     assert (reverted["outcome"], reverted["exit_code"], reverted["problems"]) == ("unchanged", 0, [])
     scenario.applied()
     assert scenario.answer() == "generation 2: 1.0"
     assert OURS in scenario.tree()
+
+
+def make_anew(stage: Stage, scenario: Scenario) -> None:
+    """Another container of the same image, under the same name."""
+    image = str(scenario.container.inspect()["Image"])
+    scenario.container.remove()
+    stage.containers.run(image, name=scenario.container.name)
+
+
+@pytest.mark.container
+def test_what_was_carried_into_a_container_that_was_made_anew_is_carried_again(
+    stage: Stage, scenario: Scenario
+) -> None:
+    """The next step that verify names is the command that works: a plain push would be refused."""
+    scenario.project.git("switch", "--quiet", "--create", "feature")
+    scenario.edit_generation()
+    scenario.project.commit("Another generation")
+    scenario.applied("--port")
+    make_anew(stage, scenario)
+    [problem] = scenario.ask("verify")["problems"]
+    assert problem["code"] == "other-container"
+    command, *options = problem["next_step"].partition("options: overlaysync ")[2].split()
+    assert (command, options) == ("push", ["--port"])
+    assert scenario.ask(command, *options)["outcome"] == "applied"
+    assert scenario.ask("verify")["exit_code"] == 0

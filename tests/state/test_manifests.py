@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from overlaysync.errors import UsageError
 from overlaysync.state.manifest_text import encode
@@ -190,3 +191,32 @@ def test_repositories_of_one_name_are_kept_apart() -> None:
     assert all(key.isascii() and "/" not in key and not key.startswith((".", "-")) for key in keys)
     assert repository_key("/a/vllm").startswith("vllm-")
     assert max(map(len, keys)) <= 60
+
+
+def test_the_one_before_is_what_a_manifest_names(store: ManifestStore) -> None:
+    """Whichever worktree of this host it is of; else the next older one of the same target."""
+    ids = [f"20261129T16150{number}.000Z-00000{number}" for number in range(6)]
+    first, other_target, elsewhere, second, third, fourth = ids
+    for name, root, target, previous in (
+        (first, "/home/dev/sample", "box", None),
+        (other_target, "/home/dev/sample", "another", None),
+        (elsewhere, "/home/dev/other", "box", None),
+        (second, "/home/dev/sample", "box", None),
+        (third, "/home/dev/sample", "box", elsewhere),
+        (fourth, "/home/dev/sample", "box", "20261129T150000.000Z-999999"),
+    ):
+        store.save(structs.replace(manifest(name, root=root, target=target), previous=previous))
+    roots = ("/home/dev/sample",)
+
+    def before(name: str) -> str:
+        return store.before(store.load(name), roots).id
+
+    assert (before(second), before(third)) == (first, elsewhere)
+    for name, said in (
+        (first, "no manifest before"),
+        (other_target, "no manifest before"),
+        (fourth, "999999, is not"),
+    ):
+        with pytest.raises(UsageError, match=said) as refused:
+            before(name)
+        assert refused.value.next_step == f"look at it alone: overlaysync manifest show {name}"

@@ -21,6 +21,7 @@ from overlaysync.app.daemon import places
 from overlaysync.app.daemon.control import Server, ask
 from overlaysync.app.daemon.pair import Pair
 from overlaysync.config.daemon import PairConfiguration, load_daemon
+from overlaysync.core.counting import counted
 from overlaysync.errors import LockedError, UsageError
 from overlaysync.model.result import Outcome, Result
 
@@ -126,7 +127,7 @@ def status() -> Result:
         raise _silent()
     if answer is None:
         return _result("daemon status", "no daemon runs; start it: overlaysync daemon start", exit_code=1)
-    return _result("daemon status", f"pid {answer['pid']}, {len(answer['pairs'])} pairs", **answer)
+    return _result("daemon status", f"pid {answer['pid']}, {counted(len(answer['pairs']), 'pair')}", **answer)
 
 
 def logs(lines: int) -> Iterator[str]:

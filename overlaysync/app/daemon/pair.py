@@ -14,7 +14,7 @@ from overlaysync.app.telling import after, moment
 from overlaysync.app.watch import Pace, watch
 from overlaysync.config.daemon import PairConfiguration
 from overlaysync.errors import OverlaysyncError
-from overlaysync.model.moment import Event, Moment
+from overlaysync.model.moment import Event, Moment, told
 from overlaysync.watching.wakeups import Wakeups
 
 AGAIN_SECONDS = 5.0
@@ -94,7 +94,7 @@ class Pair:
             pushes=self.state.pushes + applied,
         )
         step = f" → {moment.next_step}" if moment.next_step else ""
-        self._tell(self.state.name, f"{moment.event}: {moment.message.removeprefix('applied: ')}{step}")
+        self._tell(self.state.name, f"{told(moment.event, moment.message)}{step}")
 
     def _trouble(self, event: Event, message: str, next_step: str | None) -> None:
         if (event, message) == (self.state.event, self.state.message):
