@@ -46,7 +46,7 @@ def push(call: Call, stage: Stage, *, dry_run: bool = False, source: Source | No
         with Looking(there) as worktree:
             return push_over(target, worktree, there, stages, dry_run=dry_run)
 
-    return push_carried(target, call.options, source, stages, push_there)
+    return push_carried(target, call.options, source, stages, push_there, dry_run=dry_run)
 
 
 def push_over(
