@@ -36,6 +36,10 @@ from overlaysync.worktree.repository import is_git_at_work
 GIT_SECONDS = 2.0
 """A lock of git that is older than this is told: it may be left by a git that was killed."""
 
+PEEK_SECONDS, SELDOM_SECONDS = 5.0, 60.0
+"""Between two questions whether somebody else changed the target; what a watch without work costs, beside a
+look every few minutes."""
+
 
 class Follower:
     """Keeps the conversation with the target. A context manager."""
@@ -50,7 +54,10 @@ class Follower:
         self._held_since: float | None = None
         self._seen: Sha256 | None = None  # the difference, by its digest
         self._wishes = True  # to have it in the target: from the start or a change until it is there
-        self._superseded: str | None = None  # by whose overlay, since the last wish
+        self._superseded: str | None = None  # by what, since the last wish
+        self._origin: str | None = None  # and by whom
+        self._container: tuple[str, str] | None = None  # where it was put, and since when that runs
+        self._changed_at: float | None = None  # the target, as the last look left it
         self._goes_on: Callable[[], bool] = lambda: False
         self.cut_short = False  # an interrupt came in the middle of a push
 
@@ -97,7 +104,7 @@ class Follower:
                 self._let_go()
             return self._teller.error(error)
         if result.outcome in ("applied", "unchanged"):
-            self._wishes = False
+            self._wishes, self._container = False, self._running()
         return self._teller.result(result, since)
 
     def is_held_up(self) -> bool:
@@ -108,6 +115,25 @@ class Follower:
             return bool(find_workload(self._contact, self._contact.distribution.root).processes)
         except OverlaysyncError:
             return False
+
+    @property
+    def peek_seconds(self) -> float:
+        """After how long it is worth to ask that again; of what was superseded nothing is claimed."""
+        return PEEK_SECONDS if self._superseded is None else SELDOM_SECONDS
+
+    def is_changed_by_others(self) -> bool:
+        """Whether somebody else changed the target since the last look, or it answers no more.
+
+        One cheap question, and each change is told but once, whatever becomes of the look.
+        """
+        if self._contact is None or self._changed_at is None:
+            return False
+        before = self._changed_at
+        try:
+            self._changed_at = self._contact.changed_at()
+        except OverlaysyncError:
+            self._changed_at = None
+        return self._changed_at != before
 
     # -- one look --------------------------------------------------------------------------------------
 
@@ -146,14 +172,23 @@ class Follower:
         except AgentLostError:
             raise
         except OverlaysyncError:
-            contact.session.release()
+            self._release(contact)
             raise
-        contact.session.release()
+        self._release(contact)
         return result
+
+    def _release(self, contact: Contact) -> None:
+        changed_at = contact.session.release()
+        self._changed_at = self._changed_at if changed_at is None else changed_at
+
+    def _running(self) -> tuple[str, str] | None:
+        """Which container it is, and since when it runs: a start may bring the image's own files back."""
+        identity = self._link.identity if self._link is not None else None
+        return None if identity is None else (identity.itself, identity.started_at)
 
     def _let_go(self) -> None:
         self._opened.close()
-        self._link = self._contact = None
+        self._link = self._contact = self._changed_at = None
 
     def _held_by_git(self) -> Outcome | None:
         """A git command that changes many files is one change: nothing is looked at while it works."""
@@ -181,18 +216,24 @@ class Follower:
         self._give_way(situation)
 
     def _give_way(self, situation: Situation) -> None:
-        """Another worktree's overlay stays until something changes here: that is a wish, a look is none."""
+        """What others did there stays until something changes here: that is a wish, a look is none."""
         reading, seen = situation.reading, digest_of_diff(situation.reading.snapshot.changes)
         self._wishes, self._seen = self._wishes or seen != self._seen, seen
         if self._wishes or is_in_place(situation.plan, reading.overlay):
-            self._superseded = None
+            self._superseded = self._origin = None
             return
         there = reading.manifest
         origin = None if there is None else other_origin(there, reading.snapshot.repository)
-        if there is not None and origin is not None:
-            self._superseded = f"pushed from {origin} at {there.time}"
+        if there is not None and origin not in (None, self._origin):  # whose next pushes are no news
+            self._origin = origin
+            self._superseded = (
+                "another worktree's overlay took this one's place in the target, "
+                f"pushed from {origin} at {there.time}"
+            )
+        elif there is None and self._superseded is None and self._container == self._running():
+            self._superseded = "the overlay was taken away from the target, as by overlaysync revert"
         if self._superseded is not None:
             raise SupersededError(
-                f"another worktree's overlay took this one's place in the target, {self._superseded}",
+                self._superseded,
                 "to have this one's there again: change a file here, or run overlaysync push",
             )

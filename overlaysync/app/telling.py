@@ -41,6 +41,14 @@ AFTER_ERROR: tuple[tuple[type[OverlaysyncError], Event, float | None], ...] = (
     (UsageError, "refused", None),
 )
 """What an error means here, and after how many seconds another look is worth it without any event."""
+CHANGED = "not this worktree's state any more"
+IN_TARGET: tuple[tuple[type[OverlaysyncError], str], ...] = (
+    (SupersededError, CHANGED),
+    (TargetError, "not known any more"),
+)
+"""What is in the target where an error ended the look; of the others, what was proven last."""
+NOT_AS_PROVEN = frozenset({"original-differs", "content-differs"})
+"""Codes of problems by which a look finds that the target's files are others than it left there."""
 
 
 def after(error: OverlaysyncError) -> tuple[Event, float | None]:
@@ -103,7 +111,8 @@ class Teller:
         shown = [_sentence(problem) for problem in result.problems[:NAMED]]
         more = len(result.problems) - len(shown)
         message = "; ".join([*shown, f"and {more} more"] if more else shown)
-        told = self.say(event, message, next_step=first.next_step, result=result)
+        holds = CHANGED if codes & NOT_AS_PROVEN else None
+        told = self.say(event, message, next_step=first.next_step, result=result, in_target=holds)
         return Outcome(told=told, again=0.5 if waits else None)
 
     def error(self, error: OverlaysyncError) -> Outcome:
@@ -111,7 +120,9 @@ class Teller:
         event, again = after(error)
         if isinstance(error, WorktreeChangedError):
             return Outcome(told=False, again=again, unsettled=True)  # it goes on by itself
-        return Outcome(told=self.say(event, error.message, next_step=error.next_step), again=again)
+        holds = next((holds for kind, holds in IN_TARGET if isinstance(error, kind)), None)
+        told = self.say(event, error.message, next_step=error.next_step, in_target=holds)
+        return Outcome(told=told, again=again)
 
     def _applied(self, result: Result, since: float | None) -> bool:
         names = [_done(operation) for operation in result.operations]
