@@ -16,7 +16,7 @@ from overlaysync.app.push import push_over
 from overlaysync.app.reading import find_workload
 from overlaysync.app.records import digest_of_diff
 from overlaysync.app.survey import Situation
-from overlaysync.app.telling import HELD_SECONDS, Outcome, Teller, after
+from overlaysync.app.telling import HELD_SECONDS, UNSEEN, Outcome, Teller, after
 from overlaysync.app.timing import Stages
 from overlaysync.config.configuration import Configuration
 from overlaysync.config.loading import load
@@ -58,6 +58,8 @@ class Follower:
         self._origin: str | None = None  # and by whom
         self._container: tuple[str, str] | None = None  # where it was put, and since when that runs
         self._changed_at: float | None = None  # the target, as the last look left it
+        self._noticed = False  # that somebody changed it since
+        self._read = False  # the target, by this look
         self._goes_on: Callable[[], bool] = lambda: False
         self.cut_short = False  # an interrupt came in the middle of a push
 
@@ -102,7 +104,7 @@ class Follower:
         except OverlaysyncError as error:
             if after(error)[0] == "lost":
                 self._let_go()
-            return self._teller.error(error)
+            return self._teller.error(error, UNSEEN if self._noticed else None)
         if result.outcome in ("applied", "unchanged"):
             self._wishes, self._container = False, self._running()
         return self._teller.result(result, since)
@@ -133,7 +135,8 @@ class Follower:
             self._changed_at = self._contact.changed_at()
         except OverlaysyncError:
             self._changed_at = None
-        return self._changed_at != before
+        self._noticed = self._changed_at != before
+        return self._noticed
 
     # -- one look --------------------------------------------------------------------------------------
 
@@ -162,7 +165,7 @@ class Follower:
 
     def _push_from(self, contact: Contact, looking: Looking, options: Options, stages: Stages) -> Result:
         """The target's lock is let go of, but where the whole conversation ends."""
-        self._contact = contact
+        self._contact, self._read = contact, False
         try:
             with looking as worktree:
                 result = push_over(contact, worktree, options, stages, hold=self._hold)
@@ -178,8 +181,12 @@ class Follower:
         return result
 
     def _release(self, contact: Contact) -> None:
+        """What changed there and was not read, since the look ended before that, is kept in mind."""
         changed_at = contact.session.release()
-        self._changed_at = self._changed_at if changed_at is None else changed_at
+        if changed_at is not None:
+            self._noticed = self._noticed or self._changed_at not in (None, changed_at)
+            self._changed_at = changed_at
+        self._noticed = self._noticed and not self._read
 
     def _running(self) -> tuple[str, str] | None:
         """Which container it is, and since when it runs: a start may bring the image's own files back."""
@@ -209,6 +216,7 @@ class Follower:
 
     def _hold(self, situation: Situation) -> None:
         """Raises WorktreeChangedError for half a change, SupersededError where it is another's turn."""
+        self._read = True
         if is_git_at_work(self._git_directory):
             raise WorktreeChangedError("git began to change the worktree", "wait for it to end")
         if self._goes_on():
