@@ -110,7 +110,7 @@ class LockedError(OverlaysyncError):
 
 
 class SupersededError(LockedError):
-    """Another worktree's overlay took the place of the one that a watch put there."""
+    """The overlay that a watch put there was taken away, or another worktree's took its place."""
 
     default_code = "superseded"
 
@@ -188,8 +188,8 @@ ERROR_CODES: dict[str, str] = {
     "stands at each path that is not as it was, and where the originals are.",
     "another-target": "Another target of the same run was refused or failed, so that this one is as it was.",
     "locked": "Another run works on the same target.",
-    "superseded": "Another worktree's overlay took the place of the one that a watch put there; the watch "
-    "takes it back with the next change of its own.",
+    "superseded": "The overlay that a watch put there was taken away, or another worktree's took its place; "
+    "the watch puts it there again with the next change of its own.",
     "overlay-damaged": "Our own record in the target cannot be read, or a newer version wrote it.",
     "internal": "A bug of ours; the message names a report file.",
     "interrupted": "The user interrupted the run; what was not recorded is rolled back, by the next "

@@ -43,6 +43,7 @@ class InstallRoot:
             "open": self.open,
             "release": self.release,
             "glance": self.glance,
+            "peek": self.peek,
             "look": self.look,
             "begin": self.begin,
             "apply": self.apply,
@@ -107,9 +108,10 @@ class InstallRoot:
         return answer
 
     def release(self, _request: Request) -> Answer:
-        """Lets go of the install root, and of its lock."""
+        """Lets go of the install root, and of its lock; tells what ``peek`` would have told until then."""
+        changed_at = self.area.changed_at() if self.area is not None else None
         self.close()
-        return {}
+        return {"changed_at": changed_at}
 
     @staticmethod
     def glance(request: Request) -> Answer:
@@ -120,6 +122,15 @@ class InstallRoot:
             area = Area(tree, request.text("distribution"))
             files = [look(tree, path, object_format) for path in request.paths("paths")]
             return {"manifest": area.read(area.manifest)[0], "files": files}
+        finally:
+            tree.close()
+
+    @staticmethod
+    def peek(request: Request) -> Answer:
+        """When a transaction last ended or began, without the lock: it costs next to nothing."""
+        tree = Tree(os.path.realpath(request.path("root")))
+        try:
+            return {"changed_at": Area(tree, request.text("distribution")).changed_at()}
         finally:
             tree.close()
 

@@ -71,6 +71,10 @@ class Contact(Link, frozen=True):
         )
         self.early.remember(self.identity.name, self.identity.image_id, prepare)
 
+    def changed_at(self) -> float:
+        """When a transaction last changed something here, whoever began it; asked without the lock."""
+        return self.session.peek(self.distribution.place or self.distribution.root, self.name)
+
     def own_processes(self) -> tuple[int, ...]:
         """Processes of this run that the target sees too: only a local one shares them."""
         return (os.getpid(),) if self.identity.kind == "local" else ()

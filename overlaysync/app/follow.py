@@ -11,13 +11,13 @@ from overlaysync.app.calling import Link, find_root, link
 from overlaysync.app.contact import Contact, find, without_preparation
 from overlaysync.app.looking import Looking
 from overlaysync.app.options import Options, silent
-from overlaysync.app.port import Source, push_carried
+from overlaysync.app.port import Source, over_carried
 from overlaysync.app.push import push_over
 from overlaysync.app.reading import find_workload
 from overlaysync.app.records import digest_of_diff
 from overlaysync.app.several import Run
 from overlaysync.app.survey import Situation
-from overlaysync.app.telling import HELD_SECONDS, Outcome, Teller, after
+from overlaysync.app.telling import HELD_SECONDS, UNSEEN, Outcome, Teller, after
 from overlaysync.app.timing import Stages
 from overlaysync.config.configuration import Configuration
 from overlaysync.config.loading import load
@@ -37,6 +37,10 @@ from overlaysync.worktree.repository import is_git_at_work
 GIT_SECONDS = 2.0
 """A lock of git that is older than this is told: it may be left by a git that was killed."""
 
+PEEK_SECONDS, SELDOM_SECONDS = 5.0, 60.0
+"""Between two questions whether somebody else changed the target; what a watch without work costs, beside a
+look every few minutes."""
+
 
 class Follower:
     """Keeps the conversation with the target. A context manager."""
@@ -51,7 +55,12 @@ class Follower:
         self._held_since: float | None = None
         self._seen: Sha256 | None = None  # the difference, by its digest
         self._wishes = True  # to have it in the target: from the start or a change until it is there
-        self._superseded: str | None = None  # by whose overlay, since the last wish
+        self._superseded: str | None = None  # by what, since the last wish
+        self._origin: str | None = None  # and by whom
+        self._container: tuple[str, str] | None = None  # where it was put, and since when that runs
+        self._changed_at: float | None = None  # the target, as the last look left it
+        self._noticed = False  # that somebody changed it since
+        self._read = False  # the target, by this look
         self._goes_on: Callable[[], bool] = lambda: False
         self.cut_short = False  # an interrupt came in the middle of a push
 
@@ -96,9 +105,9 @@ class Follower:
         except OverlaysyncError as error:
             if after(error)[0] == "lost":
                 self._let_go()
-            return self._teller.error(error)
+            return self._teller.error(error, UNSEEN if self._noticed else None)
         if result.outcome in ("applied", "unchanged"):
-            self._wishes = False
+            self._wishes, self._container = False, self._running()
         return self._teller.result(result, since)
 
     def is_held_up(self) -> bool:
@@ -109,6 +118,26 @@ class Follower:
             return bool(find_workload(self._contact, self._contact.distribution.root).processes)
         except OverlaysyncError:
             return False
+
+    @property
+    def peek_seconds(self) -> float:
+        """After how long it is worth to ask that again; of what was superseded nothing is claimed."""
+        return PEEK_SECONDS if self._superseded is None else SELDOM_SECONDS
+
+    def is_changed_by_others(self) -> bool:
+        """Whether somebody else changed the target since the last look, or it answers no more.
+
+        One cheap question, and each change is told but once, whatever becomes of the look.
+        """
+        if self._contact is None or self._changed_at is None:
+            return False
+        before = self._changed_at
+        try:
+            self._changed_at = self._contact.changed_at()
+        except OverlaysyncError:
+            self._changed_at = None
+        self._noticed = self._changed_at != before
+        return self._noticed
 
     # -- one look --------------------------------------------------------------------------------------
 
@@ -127,34 +156,47 @@ class Follower:
         options, stages = self._options, Stages(silent)
         if self._source is None:
             with closing(Looking(options, capture=True)) as looking:
-                return self._push_from(find(self.connect()), looking, options, stages)
-        contact = find(without_preparation(self.connect()))
+                return self._push_from(Run(find(self.connect()), options, stages), looking)
+        run = Run(find(without_preparation(self.connect())), options, stages)
 
-        def push_there(there: Options) -> Result:
-            return self._push_from(contact, Looking(there, capture=True), there, stages)
+        def push_there(run: Run) -> Result:
+            return self._push_from(run, Looking(run.options, capture=True))
 
-        return push_carried(contact, options, self._source, stages, push_there)
+        return over_carried("push", run, self._source, push_there)
 
-    def _push_from(self, contact: Contact, looking: Looking, options: Options, stages: Stages) -> Result:
+    def _push_from(self, run: Run, looking: Looking) -> Result:
         """The target's lock is let go of, but where the whole conversation ends."""
-        self._contact = contact
+        self._contact, self._read = run.target, False
         try:
             with looking as worktree:
-                result = push_over(Run(contact, options, stages), worktree, hold=self._hold)
+                result = push_over(run, worktree, hold=self._hold)
         except KeyboardInterrupt:
             self.cut_short = True
             raise
         except AgentLostError:
             raise
         except OverlaysyncError:
-            contact.session.release()
+            self._release(run.target)
             raise
-        contact.session.release()
+        self._release(run.target)
         return result
+
+    def _release(self, contact: Contact) -> None:
+        """What changed there and was not read, since the look ended before that, is kept in mind."""
+        changed_at = contact.session.release()
+        if changed_at is not None:
+            self._noticed = self._noticed or self._changed_at not in (None, changed_at)
+            self._changed_at = changed_at
+        self._noticed = self._noticed and not self._read
+
+    def _running(self) -> tuple[str, str] | None:
+        """Which container it is, and since when it runs: a start may bring the image's own files back."""
+        identity = self._link.identity if self._link is not None else None
+        return None if identity is None else (identity.itself, identity.started_at)
 
     def _let_go(self) -> None:
         self._opened.close()
-        self._link = self._contact = None
+        self._link = self._contact = self._changed_at = None
 
     def _held_by_git(self) -> Outcome | None:
         """A git command that changes many files is one change: nothing is looked at while it works."""
@@ -175,6 +217,7 @@ class Follower:
 
     def _hold(self, situation: Situation) -> None:
         """Raises WorktreeChangedError for half a change, SupersededError where it is another's turn."""
+        self._read = True
         if is_git_at_work(self._git_directory):
             raise WorktreeChangedError("git began to change the worktree", "wait for it to end")
         if self._goes_on():
@@ -182,18 +225,24 @@ class Follower:
         self._give_way(situation)
 
     def _give_way(self, situation: Situation) -> None:
-        """Another worktree's overlay stays until something changes here: that is a wish, a look is none."""
+        """What others did there stays until something changes here: that is a wish, a look is none."""
         reading, seen = situation.reading, digest_of_diff(situation.reading.snapshot.changes)
         self._wishes, self._seen = self._wishes or seen != self._seen, seen
         if self._wishes or is_in_place(situation.plan, reading.overlay):
-            self._superseded = None
+            self._superseded = self._origin = None
             return
         there = reading.manifest
         origin = None if there is None else other_origin(there, reading.snapshot.repository)
-        if there is not None and origin is not None:
-            self._superseded = f"pushed from {origin} at {there.time}"
+        if there is not None and origin not in (None, self._origin):  # whose next pushes are no news
+            self._origin = origin
+            self._superseded = (
+                "another worktree's overlay took this one's place in the target, "
+                f"pushed from {origin} at {there.time}"
+            )
+        elif there is None and self._superseded is None and self._container == self._running():
+            self._superseded = "the overlay was taken away from the target, as by overlaysync revert"
         if self._superseded is not None:
             raise SupersededError(
-                f"another worktree's overlay took this one's place in the target, {self._superseded}",
+                self._superseded,
                 "to have this one's there again: change a file here, or run overlaysync push",
             )

@@ -21,13 +21,15 @@ from overlaysync.errors import UsageError
 from overlaysync.model.result import Result
 from overlaysync.worktree.worktree import open_worktree
 
+WORKLOAD = "workload"
 _LOOK_AT_IT = "look at what would be written: overlaysync init --print"
 
 
 def initialise(call: Call, stage: Stage, *, print_only: bool = False) -> Result:
     """Proves evidence and mapping, and writes ``overlaysync.toml`` at the root of the worktree.
 
-    What stands in the way of a push is told, not settled: the exit code is 1 then.
+    What stands in the way of a push is told, not settled: the exit code is 1 then. A workload is a note: it
+    stands in the way of a push while it runs, and says nothing about the configuration.
 
     Raises UsageError when there is a configuration already.
     """
@@ -43,9 +45,11 @@ def initialise(call: Call, stage: Stage, *, print_only: bool = False) -> Result:
         )
         if not print_only:
             _write_new(file, text)
-        code = 1 if situation.problems else 0
-        result = result_of("init", "planned", code, target, situation, stages.milliseconds())
+        found = [item for item in situation.problems if item.code != WORKLOAD]
+        code, timings = 1 if found else 0, stages.milliseconds()
+        result = result_of("init", "planned", code, target, situation, timings, problems=found)
         details = {**details_of(target, situation), **_findings(situation), "configuration": text}
+        details["notes"] += _running(situation)
         details["sentence"] = "nothing was written" if print_only else f"written: {file}"
         return structs.replace(result, operations=(), details=details)
 
@@ -86,6 +90,14 @@ def _findings(situation: Situation) -> dict[str, list[str]]:
         for item in situation.baseline.evidence
     ]
     return {"evidence": evidence, "mapping": _mapping(situation)}
+
+
+def _running(situation: Situation) -> list[str]:
+    return [
+        f"{item.message}; no push writes while it runs → {item.next_step}"
+        for item in situation.problems
+        if item.code == WORKLOAD
+    ]
 
 
 def _mapping(situation: Situation) -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from overlaysync.app.contact import LOCK_SECONDS, Contact, contact
 from overlaysync.app.evidence import gather
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.report import problems_of, target_of
+from overlaysync.app.several import Run
 from overlaysync.app.store import usual_place
 from overlaysync.app.timing import Stages
 from overlaysync.core.evidence import image_commit, judge, weigh
@@ -26,10 +28,13 @@ from overlaysync.model.worktree import ObjectId, Ported, RepoPath
 from overlaysync.state.directories import state_directory
 from overlaysync.state.manifests import repository_key
 from overlaysync.worktree.git import Git
-from overlaysync.worktree.linked import LinkedWorktree, common_base, merge
+from overlaysync.worktree.linked import LinkedWorktree, apart, common_base, merge
 from overlaysync.worktree.repository import branch_commit
 from overlaysync.worktree.state import commit_state
 from overlaysync.worktree.worktree import Worktree, open_worktree
+
+WORKTREE, OBJECTS = "worktree", "objects"
+"""In the directory of a dry run."""
 
 
 class Source(Struct, frozen=True):
@@ -64,7 +69,8 @@ def port(options: Options, source: Source, stage: Stage) -> Result:
     with Call(options) as call:
         target = contact(call, stages, ahead=False)
         with alone(options):
-            return result_of_port("port", carry_for(target, options, source, stages), target, stages)
+            evidence = gather(target, options.image_commit)
+            return result_of_port("port", carry(evidence, options, source, stages), target, stages)
 
 
 @contextmanager
@@ -86,25 +92,61 @@ def alone(options: Options) -> Iterator[None]:
         yield
 
 
-def push_carried(
-    target: Contact, options: Options, source: Source, stages: Stages, push: Callable[[Options], Result]
+def over_carried(
+    command: str, run: Run, source: Source, use: Callable[[Run], Result], *, dry_run: bool = False
 ) -> Result:
-    """Carries, and has ``push`` go on from there; no other run carries this worktree meanwhile."""
-    with alone(options):
-        carried = carry_for(target, options, source, stages)
+    """Carries, and has ``use`` go on from there; no other run carries this worktree meanwhile.
+
+    ``dry_run``: what is carried lies apart, and is taken away again.
+    """
+    target, options, stages = run.target, run.options, run.stages
+    with alone(options), _scratch(options) if dry_run else nullcontext() as scratch:
+        carried = carry(gather(target, options.image_commit), options, source, stages, scratch)
         if carried.ported is None:
-            return result_of_port("push", carried, target, stages)
-        result = push(structs.replace(options, worktree=carried.place))
-        return _with_place(result, carried.place, carried.ported)
+            return result_of_port(command, carried, target, stages)
+        name, there = _name(carried.ported), structs.replace(options, worktree=carried.place)
+        if scratch is None:
+            result = use(structs.replace(run, options=there))
+            return _with_note(result, f"pushed from {carried.place}, which carries {name}")
+        result = use(structs.replace(run, options=structs.replace(there, cache=scratch / "cache")))
+        return _with_note(result, f"{name} was carried for this look alone; no worktree of it stays")
 
 
-def carry_for(target: Contact, options: Options, source: Source, stage: Stage) -> Carried:
-    """The same for a target that is in contact. Raises as ``port`` does, but not TargetError."""
-    return carry(gather(target, options.image_commit), options, source, stage)
+@contextmanager
+def _scratch(options: Options) -> Iterator[Path]:
+    """A directory for all that is needed to look at what would be carried; nothing of it stays.
+
+    One run at a time has it, and clears away what one that was killed left there.
+    """
+    root = str(find_root(options.worktree).resolve())
+    place = usual_place(root)
+    scratch = place.with_name(f"{place.name}.dry-run")
+    linked = LinkedWorktree(Git(root), scratch / WORKTREE)
+
+    def clear() -> None:
+        if scratch.exists():
+            linked.remove()
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    clear()
+    (scratch / OBJECTS).mkdir(mode=0o700, parents=True)
+    try:
+        yield scratch
+    finally:
+        clear()
 
 
-def carry(evidence: tuple[Evidence, ...], options: Options, source: Source, stage: Stage) -> Carried:
-    """The same where the evidence is known. Raises as ``port`` does, but not TargetError."""
+def carry(
+    evidence: tuple[Evidence, ...],
+    options: Options,
+    source: Source,
+    stage: Stage,
+    scratch: Path | None = None,
+) -> Carried:
+    """The same where the evidence is known. Raises as ``port`` does, but not TargetError.
+
+    ``scratch``: where it is carried to, and git's objects are written, in place of the repository's own.
+    """
     stage("reading the worktree")
     with open_worktree(options.worktree, options.cache_directory(), capture=True) as worktree:
         root = worktree.repository.root
@@ -113,11 +155,11 @@ def carry(evidence: tuple[Evidence, ...], options: Options, source: Source, stag
         problems = _judge(worktree, evidence, image)
         if image is None or problems:
             return Carried(place, problems=problems)
-        branch, head, state, changed, problems = _state(worktree, source.branch)
+        git = Git(root) if scratch is None else apart(Git(root), scratch / OBJECTS)
+        branch, head, state, changed, problems = _state(git, worktree, source.branch)
         if problems:
             return Carried(place, problems=problems)
         stage("merging")
-        git = Git(root)
         base = common_base(git, image, head)
         if base is None:
             raise BaselineError(
@@ -131,14 +173,18 @@ def carry(evidence: tuple[Evidence, ...], options: Options, source: Source, stag
             )
         stage("writing the linked worktree")
         ported = Ported(root, branch, head, state, base, image)
-        LinkedWorktree(git, place).carry(tree, ported)
+        linked = LinkedWorktree(git, place)
+        if scratch is not None:
+            linked.check(ported, scratch)
+            linked = LinkedWorktree(git, place := scratch / WORKTREE)
+        linked.carry(tree, ported)
         return Carried(place, ported, changed)
 
 
 State = tuple[str | None, ObjectId, ObjectId, tuple[RepoPath, ...], tuple[Problem, ...]]
 
 
-def _state(worktree: Worktree, branch: str | None) -> State:
+def _state(git: Git, worktree: Worktree, branch: str | None) -> State:
     """Branch, its commit, that with what is not committed, the paths of this, and what cannot be carried."""
     if branch is not None:
         commit = branch_commit(worktree.repository.root, branch)
@@ -148,7 +194,7 @@ def _state(worktree: Worktree, branch: str | None) -> State:
     repository = snapshot.repository
     if snapshot.problems:
         return repository.branch, repository.head, repository.head, changed, snapshot.problems
-    return repository.branch, repository.head, commit_state(worktree, snapshot), changed, ()
+    return repository.branch, repository.head, commit_state(git, worktree, snapshot), changed, ()
 
 
 def _judge(worktree: Worktree, evidence: tuple[Evidence, ...], image: ObjectId | None) -> tuple[Problem, ...]:
@@ -169,9 +215,12 @@ def _conflict(path: RepoPath, image: ObjectId, development: str) -> Problem:
     )
 
 
-def _with_place(result: Result, place: Path, ported: Ported) -> Result:
+def _name(ported: Ported) -> str:
+    return ported.branch or ported.head[:12]
+
+
+def _with_note(result: Result, note: str) -> Result:
     """A push's result, with where the state is that it came from."""
-    note = f"pushed from {place}, which carries {ported.branch or ported.head[:12]}"
     notes = [*result.details.get("notes", ()), note]
     return structs.replace(result, details={**result.details, "notes": notes})
 
@@ -182,8 +231,7 @@ def result_of_port(command: str, carried: Carried, target: Contact | None, stage
     details: dict[str, Any] = {"worktree": str(carried.place), "carried": list(carried.changed)}
     if ported is not None:
         details |= {
-            "sentence": f"{ported.branch or ported.head[:12]} is carried onto {ported.image_commit[:12]} "
-            f"in {carried.place}",
+            "sentence": f"{_name(ported)} is carried onto {ported.image_commit[:12]} in {carried.place}",
             "ported": structs.asdict(ported),
             "next_step": f"overlaysync -C {shlex.quote(str(carried.place))} push",
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, structs
 
@@ -16,7 +16,7 @@ from overlaysync.app.store import store, usual_place
 from overlaysync.app.timing import Stages
 from overlaysync.config.loading import load
 from overlaysync.core import prepush
-from overlaysync.core.prepush import PushedRef
+from overlaysync.core.prepush import PushedRef, Ran
 from overlaysync.errors import AgentBugError, OverlaysyncError
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.problem import Problem
@@ -48,10 +48,25 @@ class Answer(Struct, frozen=True):
         return not self.problems and self.note is None
 
 
+class Comparison(Struct, frozen=True):
+    """What stands in the way, notes, and the distributions of which pushed commits were compared at all."""
+
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+    compared: tuple[str, ...] = ()
+
+    def with_(
+        self, problems: Sequence[Problem], notes: Sequence[str], compared: str | None = None
+    ) -> Comparison:
+        names = () if compared is None else (compared,)
+        return Comparison((*self.problems, *problems), (*self.notes, *notes), (*self.compared, *names))
+
+
 def pre_push(options: Options, refs: Sequence[PushedRef], stage: Stage) -> Result:
     """Compares each pushed commit with every overlay that is recorded of this repository.
 
     The newest overlay of a distribution always counts; those of other targets do as long as they are there.
+    What was taken away counts where nothing else is left.
     Raises UsageError, ConfigError, BaselineError; one that shall only warn tells what kept it from that.
     """
     stages = Stages(stage)
@@ -59,30 +74,27 @@ def pre_push(options: Options, refs: Sequence[PushedRef], stage: Stage) -> Resul
     commits = [ref for ref in refs if ref.commit is not None]
     if mode == "off" or not commits:
         why = "switched off" if mode == "off" else "nothing but deletions" if refs else "nothing is pushed"
-        return _result((), [why], mode, stages)
+        return _result(Comparison(notes=(why,)), mode, stages)
     try:
-        problems, notes = _compared(options, commits, stages)
+        return _result(_compared(options, commits, stages), mode, stages)
     except OverlaysyncError as error:
         if mode != "warn" or isinstance(error, AgentBugError):
             raise
         message = f"what is pushed was not compared with what ran: {error.message}"
-        problems, notes = [Problem(error.code, message, error.next_step or prepush.RUN_IT)], []
-    return _result(problems, notes, mode, stages)
+        problem = Problem(error.code, message, error.next_step or prepush.RUN_IT)
+        return _result(Comparison((problem,)), mode, stages)
 
 
-def _compared(
-    options: Options, commits: Sequence[PushedRef], stages: Stages
-) -> tuple[list[Problem], list[str]]:
-    """What stands in the way, and notes."""
+def _compared(options: Options, commits: Sequence[PushedRef], stages: Stages) -> Comparison:
     with open_worktree(options.worktree, options.cache_directory(), unfinished=True) as worktree:
         roots = worktrees(worktree.repository.root)
         # what ran from a ported worktree ran, also where that was removed since
         records = store(options).list({*roots, *(str(usual_place(root)) for root in roots)})
-        manifests = prepush.newest(records.manifests)
-        if not manifests and not records.damaged:
-            return [], [prepush.none_there(records.manifests)]
-        problems, notes = _judge(worktree, manifests, commits, stages)
-    return [*map(_unread, records.damaged), *problems], notes
+        ran = prepush.ran_last(records.manifests)
+        if not ran and not records.damaged:
+            return Comparison(notes=(prepush.none_there(records.manifests),))
+        found = _judge(worktree, ran, prepush.held(records.manifests), commits, stages)
+    return structs.replace(found, problems=(*map(_unread, records.damaged), *found.problems))
 
 
 def _unread(record: DamagedFile) -> Problem:
@@ -92,55 +104,76 @@ def _unread(record: DamagedFile) -> Problem:
 
 
 def _judge(
-    worktree: Worktree, manifests: Sequence[Manifest], refs: Sequence[PushedRef], stage: Stage
-) -> tuple[list[Problem], list[str]]:
-    problems: list[Problem] = []
-    notes: list[str] = []
+    worktree: Worktree,
+    ran_last: Sequence[Ran],
+    held: prepush.Held,
+    refs: Sequence[PushedRef],
+    stage: Stage,
+) -> Comparison:
+    whole = Comparison()
     seen: set[str] = set()
     read_tree = functools.cache(worktree.tree)
-    for manifest in manifests:
-        stage(f"asking {manifest.target.name}")
-        answer = ask(manifest)
+    for ran in ran_last:
+        manifest, told = ran.record, prepush.told_of(ran)
+        if told is not None:
+            answer = Answer(note=told)
+        else:
+            stage(f"asking {manifest.target.name}")
+            answer = ask(manifest)
         newest = manifest.distribution.name not in seen
         seen.add(manifest.distribution.name)
         if not newest and not answer.holds:
             continue
-        problems += answer.problems
-        notes += [answer.note] if answer.note is not None else []
+        whole = whole.with_(answer.problems, (answer.note,) if answer.note is not None else ())
         stage("comparing commits")
         for ref in refs:
-            found, told = _compare(worktree, read_tree, manifest, ref)
-            problems += found
-            notes += told
-    return list(dict.fromkeys(problems)), list(dict.fromkeys(notes))
+            whole = whole.with_(*_compare(worktree, read_tree, ran, held, ref))
+    return whole
 
 
 def _compare(
-    worktree: Worktree, read_tree: Callable[[ObjectId], prepush.Tree], manifest: Manifest, ref: PushedRef
-) -> tuple[list[Problem], list[str]]:
-    """``read_tree``: of a commit; it remembers."""
+    worktree: Worktree,
+    read_tree: Callable[[ObjectId], prepush.Tree],
+    ran: Ran,
+    held: prepush.Held,
+    ref: PushedRef,
+) -> tuple[Sequence[Problem], Sequence[str], str | None]:
+    """Problems, notes, and the distribution if it was compared. ``read_tree``: of a commit; it remembers."""
+    manifest = ran.record
     image = manifest.baseline.image_commit
     git = Git(worktree.repository.root)
     commit = peel(git, ref.commit or "")
     if commit is None:
-        return [], [f"{ref.local} names no commit, so nothing of it runs"]
+        return [], [f"{ref.local} names no commit, so nothing of it runs"], None
     if image is None or not worktree.has_commit(image):
         message = f"the image commit {image} of the overlay {manifest.id} is not in this repository"
-        return [Problem("unknown-commit", message, f"git fetch origin {image}")], []
+        return [Problem("unknown-commit", message, f"git fetch origin {image}")], [], None
     tree = laid_onto(git, ObjectId(image), commit)
     if tree is None:
         message = (
             f"{ref.local} does not go onto the image commit {image}, so it cannot have run there as it is"
         )
-        return [Problem("port-conflict", message, prepush.RUN_IT)], []
+        return [Problem("port-conflict", message, prepush.RUN_IT)], [], None
     before, pushed = read_tree(image), worktree.objects_below(tree)
     rebuilds = prepush.rebuilds(before, pushed)
     named = ", ".join([*rebuilds[:NAMED], *(["…"] if len(rebuilds) > NAMED else [])])
     notes = [f"needs an image rebuild: {named}"] if rebuilds else []
     if not prepush.holds_package(manifest, pushed) and common_base(git, ObjectId(image), commit) is None:
-        return [], [f"{ref.local} holds nothing of {manifest.distribution.name}, and never did"]
-    pushed = {**pushed, **_as_it_ran(worktree, manifest, pushed)}
-    return prepush.judge(manifest, before, pushed, ref.local), notes
+        return [], [f"{ref.local} holds nothing of {manifest.distribution.name}, and never did"], None
+    entries = {**pushed, **_as_it_ran(worktree, manifest, pushed)}
+
+    def ran_before(path: RepoPath) -> Manifest | None:
+        return _ran_before(worktree, held.get(path, {}), pushed.get(path))
+
+    return prepush.judge(ran, before, entries, ref.local, ran_before), notes, manifest.distribution.name
+
+
+def _ran_before(
+    worktree: Worktree, held: Mapping[ObjectId | None, Manifest], entry: TreeEntry | None
+) -> Manifest | None:
+    if entry is None or entry.oid in held or not held:
+        return held.get(None if entry is None else entry.oid)
+    return held.get(_with_crlf(worktree, entry)) if entry.is_file else None
 
 
 def _as_it_ran(worktree: Worktree, manifest: Manifest, pushed: prepush.Tree) -> dict[RepoPath, TreeEntry]:
@@ -150,13 +183,18 @@ def _as_it_ran(worktree: Worktree, manifest: Manifest, pushed: prepush.Tree) -> 
         entry = pushed.get(item.source)
         if entry is None or not entry.is_file or item.blob in (None, entry.oid):
             continue
-        content = worktree.blob(entry.oid)
-        if b"\r" not in content:
-            ran = content.replace(b"\n", b"\r\n")
-            blob = blob_id([ran], len(ran), worktree.repository.object_format)
-            if blob == item.blob:
-                found[item.source] = structs.replace(entry, oid=blob)
+        if _with_crlf(worktree, entry) == item.blob:
+            found[item.source] = structs.replace(entry, oid=item.blob)
     return found
+
+
+def _with_crlf(worktree: Worktree, entry: TreeEntry) -> ObjectId:
+    """The id of a file's content with CRLF for LF; its own where it has CR already."""
+    content = worktree.blob(entry.oid)
+    if b"\r" in content:
+        return entry.oid
+    ran = content.replace(b"\n", b"\r\n")
+    return blob_id([ran], len(ran), worktree.repository.object_format)
 
 
 # -- the target ----------------------------------------------------------------------------------------
@@ -205,18 +243,23 @@ def _gone(manifest: Manifest, message: str) -> Problem:
     return Problem("overlay-gone", f"{message}; the overlay {manifest.id} was recorded", prepush.RUN_IT)
 
 
-def _result(problems: Sequence[Problem], notes: Sequence[str], mode: str, stages: Stages) -> Result:
+def _result(found: Comparison, mode: str, stages: Stages) -> Result:
+    problems, notes = list(dict.fromkeys(found.problems)), list(dict.fromkeys(found.notes))
+    names = sorted(set(found.compared))
     stops = bool(problems) and mode == "stop"
-    sentences = {
-        (True, True): "not pushed: this is not what ran",
-        (True, False): "not shown to be what ran; pushed all the same, as configured",
-        (False, False): "nothing stands in the way of the push",
-    }
+    if stops:
+        sentence = "not pushed: this is not what ran"
+    elif problems:
+        sentence = "not shown to be what ran; pushed all the same, as configured"
+    elif names:
+        sentence = f"nothing stands in the way of the push; compared with what ran: {', '.join(names)}"
+    else:
+        sentence, notes = f"not compared: {'; '.join(notes)}", []
     return Result(
         command="hook pre-push",
         outcome="refused" if stops else "unchanged",
         exit_code=1 if stops else 0,
         problems=problems_of(problems),
         timings_ms=stages.milliseconds(),
-        details={"notes": list(notes), "sentence": sentences[bool(problems), stops], "mode": mode},
+        details={"notes": notes, "sentence": sentence, "mode": mode, "compared": names},
     )

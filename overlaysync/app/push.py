@@ -8,8 +8,8 @@ from functools import partial
 from overlaysync.app.calling import Call
 from overlaysync.app.contact import Contact, contact
 from overlaysync.app.looking import Looking
-from overlaysync.app.options import Options, Stage
-from overlaysync.app.port import Source, push_carried
+from overlaysync.app.options import Stage
+from overlaysync.app.port import Source, over_carried
 from overlaysync.app.read_back import read_back
 from overlaysync.app.reading import WorktreeReading
 from overlaysync.app.records import Cause, Task, digest_of_diff
@@ -43,13 +43,13 @@ def push(calls: Sequence[Call], stage: Stage, *, dry_run: bool = False) -> Resul
 def push_ported(call: Call, stage: Stage, source: Source, *, dry_run: bool = False) -> Result:
     """The same of what is carried onto the image commit first."""
     stages = Stages(stage)
-    target = contact(call, stages, ahead=False)
 
-    def push_there(there: Options) -> Result:
-        with Looking(there) as worktree:
-            return push_over(Run(target, there, stages), worktree, dry_run=dry_run)
+    def push_there(run: Run) -> Result:
+        with Looking(run.options) as worktree:
+            return push_over(run, worktree, dry_run=dry_run)
 
-    return push_carried(target, call.options, source, stages, push_there)
+    run = Run(contact(call, stages, ahead=False), call.options, stages)
+    return over_carried("push", run, source, push_there, dry_run=dry_run)
 
 
 def push_over(

@@ -126,7 +126,8 @@ def applied(result: Result, manifest: Manifest, options: Options, stages: Stages
     """The result of what the target has committed: a host that cannot keep its copy changes nothing of it."""
     told = [*result.details.get("notes", ()), *_trusted(manifest), *_restart(manifest)]
     overlay = [item.destination for item in manifest.overlay]
-    path, details = None, {**result.details, "notes": told, "overlay": overlay}
+    held = manifest.id if overlay else None
+    path, details = None, {**result.details, "notes": told, "overlay": overlay, "overlay_manifest": held}
     try:
         path = str(store(options).save(manifest))
     except UsageError as error:

@@ -11,7 +11,7 @@ from overlaysync.app.calling import Call
 from overlaysync.app.contact import Contact, contact
 from overlaysync.app.looking import Looking
 from overlaysync.app.options import Stage
-from overlaysync.app.port import Source, alone, carry_for, result_of_port
+from overlaysync.app.port import Source, over_carried
 from overlaysync.app.read_back import read_back
 from overlaysync.app.reading import WorktreeReading
 from overlaysync.app.report import result_of
@@ -36,21 +36,19 @@ def status(calls: Sequence[Call], stage: Stage, *, check: bool = False) -> Resul
 
 
 def status_ported(call: Call, stage: Stage, source: Source, *, check: bool = False) -> Result:
-    """The same of what is carried onto the image commit first, as a push does."""
+    """The same of what would be carried onto the image commit first; nothing of that stays."""
     stages = Stages(stage)
-    target = contact(call, stages, ahead=False)
-    with alone(call.options):
-        carried = carry_for(target, call.options, source, stages)
-        if carried.ported is None:
-            code = _exit_code(carried.problems, pending=True, check=check)
-            result = result_of_port("status", carried, target, stages)
-            return structs.replace(result, outcome="planned", exit_code=code)
-        there = structs.replace(call.options, worktree=carried.place)
-        with Looking(there) as worktree:
-            result = _status(Run(target, there, stages), worktree, check=check)
-        note = f"as carried to {carried.place}: {carried.ported.branch or carried.ported.head[:12]}"
-        notes = [*result.details.get("notes", ()), note]
-        return structs.replace(result, details={**result.details, "notes": notes})
+
+    def status_there(run: Run) -> Result:
+        with Looking(run.options) as worktree:
+            return _status(run, worktree, check=check)
+
+    run = Run(contact(call, stages, ahead=False), call.options, stages)
+    result = over_carried("status", run, source, status_there, dry_run=True)
+    if result.outcome != "refused":
+        return result
+    code = 1 if check or result.exit_code in FINDINGS else 0
+    return structs.replace(result, outcome="planned", exit_code=code)
 
 
 def _status(run: Run, worktree: Worktree, looked: WorktreeReading | None = None, *, check: bool) -> Result:

@@ -41,6 +41,15 @@ AFTER_ERROR: tuple[tuple[type[OverlaysyncError], Event, float | None], ...] = (
     (UsageError, "refused", None),
 )
 """What an error means here, and after how many seconds another look is worth it without any event."""
+CHANGED = "not this worktree's state any more"
+UNSEEN = "changed by somebody else, and not looked at since"
+IN_TARGET: tuple[tuple[type[OverlaysyncError], str], ...] = (
+    (SupersededError, CHANGED),
+    (TargetError, "not known any more"),
+)
+"""What is in the target where an error ended the look; of the others, what was proven last."""
+NOT_AS_PROVEN = frozenset({"original-differs", "content-differs"})
+"""Codes of problems by which a look finds that the target's files are others than it left there."""
 
 
 def after(error: OverlaysyncError) -> tuple[Event, float | None]:
@@ -71,7 +80,8 @@ class Teller:
 
     def __init__(self, tell: Callable[[Moment], None]) -> None:
         self._tell = tell
-        self._said: tuple[Event, str] | None = None
+        self._said: tuple[Event, str, object] | None = None
+        self._proven: dict[str, str | None] = {}  # the overlay's manifest, once one or none was proven
         self._container: str | None = None
 
     @property
@@ -80,17 +90,21 @@ class Teller:
 
     def say(self, event: Event, message: str, **more: object) -> bool:
         """Tells what was not said the last time; whether it was."""
-        if (event, message) == self._said:
+        said = (event, message, more.get("in_target"))
+        if said == self._said:
             return False
-        self._said = (event, message)
+        self._said = said
         self._tell(moment(event, message, **more))
         return True
 
     def result(self, result: Result, since: float | None) -> Outcome:
         """Tells what a push came to. ``since``: when the change began (monotonic)."""
+        held = {name: result.details[name] for name in ("overlay_manifest",) if name in result.details}
         if result.outcome == "applied":
+            self._proven = held
             return Outcome(told=self._applied(result, since))
         if result.outcome == "unchanged":
+            self._proven = held
             self._remember(result)
             return Outcome(told=self._unchanged(result))
         codes = {problem.code for problem in result.problems}
@@ -103,15 +117,19 @@ class Teller:
         shown = [_sentence(problem) for problem in result.problems[:NAMED]]
         more = len(result.problems) - len(shown)
         message = "; ".join([*shown, f"and {more} more"] if more else shown)
-        told = self.say(event, message, next_step=first.next_step, result=result)
+        another = bool(self._proven and held and held != self._proven)
+        holds = CHANGED if another or codes & NOT_AS_PROVEN else None
+        told = self.say(event, message, next_step=first.next_step, result=result, in_target=holds)
         return Outcome(told=told, again=0.5 if waits else None)
 
-    def error(self, error: OverlaysyncError) -> Outcome:
-        """Tells what ended a look."""
+    def error(self, error: OverlaysyncError, in_target: str | None = None) -> Outcome:
+        """Tells what ended a look. ``in_target``: of the target, where the error does not say more."""
         event, again = after(error)
         if isinstance(error, WorktreeChangedError):
             return Outcome(told=False, again=again, unsettled=True)  # it goes on by itself
-        return Outcome(told=self.say(event, error.message, next_step=error.next_step), again=again)
+        holds = next((holds for kind, holds in IN_TARGET if isinstance(error, kind)), in_target)
+        told = self.say(event, error.message, next_step=error.next_step, in_target=holds)
+        return Outcome(told=told, again=again)
 
     def _applied(self, result: Result, since: float | None) -> bool:
         names = [_done(operation) for operation in result.operations]

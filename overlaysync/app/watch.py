@@ -22,7 +22,7 @@ from overlaysync.watching.wakeups import Wakeups
 from overlaysync.worktree.repository import locate
 
 SAFETY_SECONDS = 180.0
-"""A look without any event, for one that was lost; it is all that a watch without work costs."""
+"""A look without any event, for one that was lost."""
 MOST_REST_SECONDS = 2.0
 GONE = frozenset({"pause", "die", "destroy"})
 """What an engine tells of a container in which the agent answers no more."""
@@ -112,10 +112,16 @@ def _follow(
 
 def _sleep(follower: Follower, wakeups: Wakeups, longest: float, rest: float) -> bool:
     """Until another look is due; whether something happened that may have to settle first."""
+    until = time.monotonic() + longest
     while True:
-        if wakeups.wait(longest):
+        if wakeups.wait(max(min(until - time.monotonic(), follower.peek_seconds), 0)):
             if rest and not wakeups.stopped:
                 time.sleep(rest)
             return True
-        if not follower.is_held_up():
+        if time.monotonic() < until:
+            if follower.is_changed_by_others():
+                return False
+        elif follower.is_held_up():
+            until = time.monotonic() + longest
+        else:
             return False

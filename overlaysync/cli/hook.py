@@ -42,6 +42,8 @@ def pre_push_command(directory: str, /, as_json: bool) -> int:
     Called by git, with the pushed refs on standard input, or by the pre-commit framework. For every overlay
     that is recorded of this repository, each overlaid file must be in the pushed commit as it ran, no other
     packaged Python may differ from the image commit, and a target that answers must still hold the overlay.
+    Where every overlay was taken away again (revert), what ran last before counts, or the image's own Python.
+    Where none is recorded nothing is compared: that is said, and the push goes.
     """
     from overlaysync.app.prepush import pre_push
     from overlaysync.core.prepush import from_pre_commit, parse

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 @common.json_option
 @click.pass_obj
 def command(directory: str, /, print_only: bool, as_json: bool, **given: Any) -> int:
-    """Write overlaysync.toml for this worktree, with what is proven about it and a target."""
+    """Write overlaysync.toml for this worktree, with what is proven about it and a target.
+
+    What a push would be refused for is told, and the exit code is 1. A workload that runs is a note.
+    """
 
     def use(call: Call, stage: Stage) -> Result:
         from overlaysync.app.initialise import initialise

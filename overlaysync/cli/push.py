@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 @common.image_index_option
 @common.acknowledge_option
 @common.port_option
-@click.option("--dry-run", is_flag=True, help="Print the plan; nothing is written to the target.")
+@click.option("--dry-run", is_flag=True, help="Print the plan; write nothing.")
 @common.json_option
 @click.pass_obj
 def command(directory: str, /, ported: bool, dry_run: bool, as_json: bool, **given: Any) -> int:
     """Put the worktree's Python changes into a target, proven.
 
     All of it or none: whatever stands in the way is listed at once, and nothing is written. So it is with
-    several targets: into all of them, or into none.
+    several targets: into all of them, or into none. A dry run with --port leaves no linked worktree, and one
+    that is there as it is.
     """
-
     common.refuse_several_ports(given, ported=ported)
 
     def use(calls: Sequence[Call], stage: Stage) -> Result:

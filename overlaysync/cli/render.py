@@ -231,6 +231,8 @@ def _outcome(result: Result, terminal: Terminal) -> None:
     sentence = result.details.get("sentence") or sentence
     if result.exit_code == 1:
         mark, style = "✗", "bad"
+    elif "compared" in result.details and (result.problems or not result.details["compared"]):
+        mark, style = "•", "warn"  # a ✓ would read like a proof
     terminal.gap()
     if result.command == "init":
         for line in result.details["configuration"].split("\n"):

@@ -82,6 +82,7 @@ class Screen(Log):
             self._pending = ""
         else:
             self._pending = f"{moment.event}: {moment.message}"
+            self._inside = moment.in_target or self._inside
         if moment.event == "applied":
             milliseconds = moment.latency_ms
             latency = f", {milliseconds / 1000:.2f} s after the change" if milliseconds is not None else ""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from overlaysync.core.path_kind import PathKind, path_kind
 from overlaysync.errors import UsageError
@@ -20,6 +20,7 @@ NO_COMMIT = "0"
 """Of what an id of git consists that names nothing: the branch is new, or goes."""
 REBUILDS = (PathKind.NATIVE, PathKind.ARTEFACT, PathKind.CYTHON, PathKind.BUILD, PathKind.GENERATOR_INPUT)
 RUN_IT = "commit what ran, or run this: overlaysync push --port; or push all the same: git push --no-verify"
+MAKE_ONE = "to have what is pushed proven, run this first: overlaysync push"
 
 
 class PushedRef(Struct, frozen=True):
@@ -63,39 +64,115 @@ def _named(commit: str) -> ObjectId | None:
     return ObjectId(commit) if commit.strip(NO_COMMIT) else None
 
 
-def newest(manifests: Iterable[Manifest]) -> list[Manifest]:
-    """The newest record of each distribution in each target, newest first; those of an overlay."""
-    found: dict[tuple[str, str, str], Manifest] = {}
+class Ran(Struct, frozen=True):
+    """What ran last in a target: the record of it, and that of what took it away since."""
+
+    record: Manifest
+    taken: Manifest | None = None
+
+
+def ran_last(manifests: Iterable[Manifest]) -> list[Ran]:
+    """What ran last of each distribution in each target, newest first.
+
+    What was taken away counts for a distribution that has no overlay anywhere any more, the newest alone.
+    """
+    last: dict[tuple[str, str, str], Ran] = {}
+    taken: dict[tuple[str, str, str], Manifest] = {}
+    image: dict[tuple[str, str, str], Manifest] = {}
     for manifest in sorted(manifests, key=lambda item: item.id, reverse=True):
-        target = manifest.target
-        found.setdefault((target.kind, target.name, manifest.distribution.name), manifest)
-    return [manifest for manifest in found.values() if manifest.overlay]
+        key = (manifest.target.kind, manifest.target.name, manifest.distribution.name)
+        if manifest.overlay:
+            last.setdefault(key, Ran(manifest, taken.get(key)))
+        elif key not in last:
+            taken.setdefault(key, manifest)
+            if manifest.packages:  # a push that left the image's own; a revert does not tell what is packaged
+                image.setdefault(key, manifest)
+    for key, manifest in image.items():
+        last.setdefault(key, Ran(manifest, taken[key]))
+    found = sorted(last.values(), key=lambda item: item.record.id, reverse=True)
+    there = [item for item in found if item.taken is None]
+    names = {item.record.distribution.name for item in there}
+    for item in found:
+        if item.record.distribution.name not in names:
+            names.add(item.record.distribution.name)
+            there.append(item)
+    return there
 
 
 def none_there(manifests: Sequence[Manifest]) -> str:
-    """Why there is nothing to compare with, where ``newest`` finds no overlay."""
+    """Why there is nothing to compare with, where ``ran_last`` finds nothing."""
     if not manifests:
-        return "no overlay of this repository is recorded"
+        return f"no overlay of this repository is recorded; {MAKE_ONE}"
     last = max(manifests, key=lambda item: item.id)
-    when, target = f"{last.command}, {last.time},", f"{last.target.kind}:{last.target.name}"
-    return f"no overlay of this repository is there any more: the last {when} left none in {target}"
+    return f"{_left_none(last)}, and what ran before is not recorded here; {MAKE_ONE}"
 
 
-def judge(manifest: Manifest, image: Tree, pushed: Tree, ref: str) -> list[Problem]:
+def told_of(ran: Ran) -> str | None:
+    """What is compared where the target holds it no more."""
+    if ran.taken is None:
+        return None
+    before = f"what ran before it, {_named_record(ran.record)}, and with " if ran.record.overlay else ""
+    return f"{_left_none(ran.taken)}; compared with {before}the image's own Python"
+
+
+def _left_none(manifest: Manifest) -> str:
+    target = f"{manifest.target.kind}:{manifest.target.name}"
+    return f"the last {manifest.command}, {manifest.time}, left no overlay in {target}"
+
+
+def _named_record(manifest: Manifest) -> str:
+    return f"the overlay {manifest.id} of {manifest.time}"
+
+
+Before = Callable[[RepoPath], Manifest | None]
+"""The newest record of an overlay that holds a path as it is pushed."""
+Held = Mapping[RepoPath, Mapping[ObjectId | None, Manifest]]
+"""The newest record of each content (None: removed) of each path that was ever overlaid."""
+
+
+def held(manifests: Iterable[Manifest]) -> Held:
+    """What all these overlays held."""
+    found: dict[RepoPath, dict[ObjectId | None, Manifest]] = {}
+    for manifest in sorted(manifests, key=lambda item: item.id, reverse=True):
+        for item in manifest.overlay:
+            found.setdefault(item.source, {}).setdefault(item.blob, manifest)
+    return found
+
+
+def judge(ran: Ran, image: Tree, pushed: Tree, ref: str, before: Before) -> list[Problem]:
     """Packaged Python of what is pushed that is not what ran.
+
+    Where it was taken away, the image's own runs since: that is no other Python either.
 
     ``image``: the tree of the image commit; ``pushed``: that of the pushed commit, laid onto it.
     """
-    overlay = {item.source: item for item in manifest.overlay}
-    problems = [
-        problem for item in overlay.values() if (problem := _judge_overlaid(item, pushed, ref)) is not None
-    ]
-    changed = sorted(path for path in image.keys() | pushed.keys() if image.get(path) != pushed.get(path))
-    for path in changed:
-        if path not in overlay and _is_packaged_python(path, manifest) and _content(path, image, pushed):
-            message = f"{path} of {ref} differs from the image commit and was in no overlay: it never ran"
-            problems.append(Problem("never-ran", message, RUN_IT, path))
+    problems = _judge(ran.record, image, pushed, ref, before)
+    if problems and ran.taken is not None:
+        own = structs.replace(ran.record, overlay=())
+        return problems if _judge(own, image, pushed, ref, before) else []
     return problems
+
+
+def _judge(manifest: Manifest, image: Tree, pushed: Tree, ref: str, before: Before) -> list[Problem]:
+    overlay = {item.source: item for item in manifest.overlay}
+    overlaid = (_judge_overlaid(item, pushed, ref, before) for item in overlay.values())
+    changed = sorted(path for path in image.keys() | pushed.keys() if image.get(path) != pushed.get(path))
+    return [
+        *(problem for problem in overlaid if problem is not None),
+        *(
+            _judge_other(path, manifest, ref, before(path))
+            for path in changed
+            if path not in overlay and _is_packaged_python(path, manifest) and _content(path, image, pushed)
+        ),
+    ]
+
+
+def _judge_other(path: RepoPath, manifest: Manifest, ref: str, record: Manifest | None) -> Problem:
+    message = f"{path} of {ref} differs from the image commit"
+    if record is None:
+        return Problem("never-ran", f"{message} and is in no recorded overlay: it never ran", RUN_IT, path)
+    message = f"{message}; so it ran in {_named_record(record)}, but not in {_named_record(manifest)}"
+    return Problem("differs-from-run", message, RUN_IT, path)
 
 
 def holds_package(manifest: Manifest, pushed: Tree) -> bool:
@@ -109,13 +186,15 @@ def rebuilds(image: Tree, pushed: Tree) -> list[RepoPath]:
     return [path for path in changed if path_kind(path) in REBUILDS]
 
 
-def _judge_overlaid(item: Placement, pushed: Tree, ref: str) -> Problem | None:
+def _judge_overlaid(item: Placement, pushed: Tree, ref: str, before: Before) -> Problem | None:
     entry = pushed.get(item.source)
     if (entry.oid if entry is not None else None) == item.blob:
         return None
     ran = "was removed" if item.blob is None else f"was {item.blob}"
     there = "is not there" if entry is None else f"is {entry.oid}"
     message = f"{item.source} {there} in {ref}, but {ran} where it ran"
+    if (record := before(item.source)) is not None:
+        message += f" last; as pushed it ran in {_named_record(record)}"
     return Problem("differs-from-run", message, RUN_IT, item.source)
 
 

@@ -20,6 +20,7 @@ class Moment(Struct, frozen=True):
     """Something worth telling.
 
     ``latency_ms``: from the first event of what was applied to its proof. ``result``: that of the push.
+    ``in_target``: what the target has, where that is not what was proven last, or not known.
     """
 
     event: Event
@@ -28,4 +29,5 @@ class Moment(Struct, frozen=True):
     next_step: str | None = None
     latency_ms: float | None = None
     result: Result | None = None
+    in_target: str | None = None
     schema: Literal["overlaysync.watch/1"] = "overlaysync.watch/1"

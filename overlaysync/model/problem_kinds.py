@@ -257,12 +257,13 @@ PROBLEM_KINDS: dict[str, ProblemKind] = {
     "differs-from-run": ProblemKind(
         1,
         "pushed Python differs from what ran",
-        "A file of the pushed commit is not what the overlay put into the target.",
+        "A file of the pushed commit is not what the overlay put into the target; another one may have.",
     ),
     "never-ran": ProblemKind(
         1,
         "pushed Python never ran",
-        "A packaged Python file of the pushed commit differs from the image commit and was in no overlay.",
+        "A packaged Python file of the pushed commit differs from the image commit, and is in no overlay "
+        "that is recorded of this repository.",
     ),
     "overlay-gone": ProblemKind(
         1,

@@ -157,9 +157,19 @@ class AgentSession:
             for file in files
         ]
 
-    def release(self) -> None:
-        """Lets go of the install root and its lock; an unrecorded transaction is rolled back."""
-        self._ask("release", SHORT)
+    def release(self) -> float | None:
+        """Lets go of the install root and its lock; an unrecorded transaction is rolled back.
+
+        When a transaction last ended there, as ``peek`` tells it; None where nothing was open.
+        """
+        changed_at: float | None = typed(self._ask("release", SHORT).get("changed_at"), float | None)
+        return changed_at
+
+    def peek(self, root: str, distribution: str) -> float:
+        """When a transaction last changed something in an install root that is not opened, by its clock."""
+        answer = self._ask("peek", SHORT, root=root, distribution=distribution)
+        changed_at: float = typed(answer.get("changed_at"), float)
+        return changed_at
 
     def glance(
         self, root: str, distribution: str, paths: Sequence[InstalledPath], object_format: str

@@ -89,6 +89,12 @@ class Git:
         changed._environment = self._environment | dict(variables)
         return changed
 
+    def at(self, directory: str) -> Git:
+        """The same in another directory."""
+        changed = Git(directory)
+        changed._environment = self._environment
+        return changed
+
     def run(self, *arguments: str, given: bytes | None = None, expected: tuple[int, ...] = (0,)) -> Answer:
         """Run a command to its end.
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from overlaysync.errors import BaselineError, UsageError
@@ -56,12 +58,21 @@ def common_base(git: Git, image: ObjectId, commit: ObjectId) -> ObjectId | None:
     return ObjectId(answer.text.strip()) if answer.status == 0 else None
 
 
+def apart(git: Git, directory: Path) -> Git:
+    """The same, with the objects that it writes in a directory of their own."""
+    objects = git.run("rev-parse", "--path-format=absolute", "--git-path", "objects").text.removesuffix("\n")
+    escaped = objects.replace("\\", "\\\\").replace('"', '\\"')  # for a path with a colon
+    return git.with_variables(
+        {"GIT_OBJECT_DIRECTORY": str(directory), "GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{escaped}"'}
+    )
+
+
 class LinkedWorktree:
     """The linked worktree at ``place``; made when it is first asked for."""
 
     def __init__(self, repository: Git, place: Path) -> None:
         self._repository, self.place = repository, place
-        self._git = Git(str(place))
+        self._git = repository.at(str(place))
 
     def carry(self, tree: ObjectId, ported: Ported) -> None:
         """Makes its files those of ``tree``, and HEAD and index those of the image commit.
@@ -70,28 +81,39 @@ class LinkedWorktree:
             UsageError: the place is not ours, or cannot be written.
             BaselineError: somebody worked in it, or an earlier run was interrupted; nothing is overwritten.
         """
-        try:
+        with self._explained():
             self._carry(tree, ported)
+
+    def remove(self) -> None:
+        """Takes it away with all that it holds, also where one that was killed left it half made."""
+        shutil.rmtree(self.place, ignore_errors=True)
+        self._repository.run("worktree", "remove", "--force", str(self.place), expected=(0, 128))
+
+    def check(self, ported: Ported, scratch: Path) -> None:
+        """Raises what ``carry`` would where the place is there, and changes nothing of it.
+
+        ``scratch``: a directory for what git writes meanwhile.
+        """
+        if self.place.exists():
+            with self._explained():
+                private = self._existing()
+                shutil.copyfile(private / INDEX, scratch / INDEX)
+                self._last(private, self._carried(scratch / INDEX), ported)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             raise UsageError(
                 f"{str(self.place)!r} cannot be written: {error.strerror}", "name another place: --to DIR"
             ) from error
 
     def _carry(self, tree: ObjectId, ported: Ported) -> None:
-        private = self._open(ported)
-        # knows what was written here, where the worktree's own index knows the image commit's files
-        carried = self._git.with_variables({"GIT_INDEX_FILE": str(private / INDEX)})
-        recorded = port_record.load(private)
-        self._refuse_edits(carried, interrupted=(private / CARRYING).exists())
+        private = self._existing() if self.place.exists() else self._made(ported)
+        carried, recorded = self._carried(private / INDEX), port_record.load(private)
+        last = self._last(private, carried, ported)
         (private / CARRYING).unlink(missing_ok=True)  # it left nothing behind
-        self._refuse_commits({ported.image_commit, *([recorded.image_commit] if recorded else [])})
-        answer = carried.run("write-tree", expected=(0, 128))
-        if answer.status:
-            raise BaselineError(
-                f"git has forgotten what {str(self.place)!r} carries (git gc takes what no branch holds)",
-                f"remove it, and port again: {self._removal}",
-            )
-        last = answer.text.strip()
         if last != tree or recorded != ported:
             (private / CARRYING).touch()
             carried.run("read-tree", "-m", "-u", last, tree)
@@ -101,19 +123,38 @@ class LinkedWorktree:
             self._mention(ported.image_commit, tree)
             port_record.save(private, ported)
 
-    def _open(self, ported: Ported) -> Path:
-        """git's own directory of the worktree; a new one at the image commit where there is none."""
-        if not self.place.exists():
-            self.place.parent.mkdir(parents=True, exist_ok=True)
-            # by force where our own is registered and gone; nobody else's worktree that is away is forgotten
-            options = ("--force", "--detach", "--no-checkout")
-            self._repository.run("worktree", "add", *options, str(self.place), ported.image_commit)
-            self._silence()
-            self._git.run("read-tree", "--reset", "-u", ported.image_commit)
-            private = self._private()
-            shutil.copyfile(private / "index", private / INDEX)
-            port_record.save(private, ported)
-            return private
+    def _carried(self, index: Path) -> Git:
+        """With the index of what was written here; the worktree's own knows the image commit's files."""
+        return self._git.with_variables({"GIT_INDEX_FILE": str(index)})
+
+    def _last(self, private: Path, carried: Git, ported: Ported) -> ObjectId:
+        """The tree that it carries. Raises BaselineError where it holds anything else."""
+        recorded = port_record.load(private)
+        self._refuse_edits(carried, interrupted=(private / CARRYING).exists())
+        self._refuse_commits({ported.image_commit, *([recorded.image_commit] if recorded else [])})
+        answer = carried.run("write-tree", expected=(0, 128))
+        if answer.status:
+            raise BaselineError(
+                f"git has forgotten what {str(self.place)!r} carries (git gc takes what no branch holds)",
+                f"remove it, and port again: {self._removal}",
+            )
+        return ObjectId(answer.text.strip())
+
+    def _made(self, ported: Ported) -> Path:
+        """git's own directory of a new worktree at the image commit."""
+        self.place.parent.mkdir(parents=True, exist_ok=True)
+        # by force where our own is registered and gone; nobody else's worktree that is away is forgotten
+        options = ("--force", "--detach", "--no-checkout")
+        self._repository.run("worktree", "add", *options, str(self.place), ported.image_commit)
+        self._silence()
+        self._git.run("read-tree", "--reset", "-u", ported.image_commit)
+        private = self._private()
+        shutil.copyfile(private / "index", private / INDEX)
+        port_record.save(private, ported)
+        return private
+
+    def _existing(self) -> Path:
+        """git's own directory of the worktree that is there. Raises UsageError where it is not ours."""
         try:
             if port_record.load(private := self._private()) is not None:
                 self._silence()

@@ -29,18 +29,18 @@ IDENTITY = {
 """Equal states are equal commits."""
 
 
-def commit_state(worktree: Worktree, snapshot: Snapshot) -> ObjectId:
-    """Writes the state of a snapshot into the repository's objects; neither index nor files are touched.
+def commit_state(git: Git, worktree: Worktree, snapshot: Snapshot) -> ObjectId:
+    """Writes the state of a snapshot into git's objects; neither index nor files are touched.
 
     Raises:
         BaselineError: a change is of a kind that cannot be carried (a submodule's commit or files).
         WorktreeChangedError: a file is not what the snapshot saw.
     """
-    root, head = snapshot.repository.root, snapshot.repository.head
+    head = snapshot.repository.head
     if not snapshot.changes:
         return head
     with tempfile.TemporaryDirectory(prefix="overlaysync-") as directory:
-        git = Git(root).with_variables({**IDENTITY, "GIT_INDEX_FILE": str(Path(directory, "index"))})
+        git = git.with_variables({**IDENTITY, "GIT_INDEX_FILE": str(Path(directory, "index"))})
         git.run("read-tree", head)
         rows = b"".join(_rows(git, worktree, snapshot.changes))
         git.run("update-index", "-z", "--index-info", given=rows)

@@ -35,6 +35,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
         {"root": "/tmp", "distribution": "sample", "paths": [], "object_format": "md5"},
         "no object format 'md5'",
     ),
+    ("peek", {"root": "/tmp", "distribution": "../other"}, "not the normalised name"),
     ("begin", {"identity": "x", "operations": []}, "no install root is open"),
     ("apply", {"pycache_prefixes": [], "search_path": []}, "no transaction is under way"),
     ("record", {"manifest": None}, "no transaction is under way"),

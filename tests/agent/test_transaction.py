@@ -362,8 +362,11 @@ def test_each_transaction_leaves_its_time(session: AgentSession, site: Site) -> 
     """A record, a roll-back, a revert; where nothing of ours is left, the root tells."""
 
     def changed_at() -> float:
-        session.release()
-        return site.open(session).changed_at
+        released, told = session.release(), session.peek(str(site.root), "sample")
+        inventory = site.open(session)
+        assert released in (told, None)
+        assert inventory.changed_at == told == session.peek(str(site.root), "sample")  # also under the lock
+        return told
 
     def roll_back(path: str) -> None:
         site.apply(session, [site.add(path, "NEW = 1\n")], "second")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
-from overlaysync.core.prepush import PushedRef, from_pre_commit, parse
+from overlaysync.core.prepush import PushedRef, from_pre_commit, parse, ran_last
 from overlaysync.errors import UsageError
-from overlaysync.model.worktree import ObjectId
+from overlaysync.model.manifest import Manifest
+from overlaysync.model.worktree import ObjectId, RepoPath
+from tests.state.samples import manifest
 
 COMMIT, OTHER, NOTHING = ObjectId("a" * 40), ObjectId("b" * 40), "0" * 40
 REMOTE = "refs/heads/there"
@@ -42,3 +45,31 @@ def test_pre_commit_tells_one_ref() -> None:
 def test_a_whole_history_has_no_commit_in_its_variables() -> None:
     told = {"PRE_COMMIT_LOCAL_BRANCH": "refs/heads/here", "PRE_COMMIT_REMOTE_BRANCH": REMOTE}
     assert from_pre_commit(told) == [PushedRef("refs/heads/here", ObjectId("refs/heads/here"), REMOTE)]
+
+
+def record(number: int, *, target: str = "one", overlay: bool = True, packages: bool = True) -> Manifest:
+    made = manifest(f"20261129T12000{number}Z-{number:016x}", target=target)
+    held = made.overlay if overlay else ()
+    return structs.replace(made, overlay=held, packages=(RepoPath("sample_pkg"),) if packages else ())
+
+
+def test_what_was_taken_away_counts_where_nothing_else_is_left() -> None:
+    pushed, other = record(1), record(2, target="two")
+    reverted = record(3, target="two", overlay=False, packages=False)
+    left = record(4, overlay=False)
+    assert [(item.record, item.taken) for item in ran_last([pushed, other])] == [
+        (other, None),
+        (pushed, None),
+    ]
+    assert [(item.record, item.taken) for item in ran_last([pushed, other, reverted])] == [(pushed, None)]
+    assert [(item.record, item.taken) for item in ran_last([pushed, other, reverted, left])] == [
+        (other, reverted)
+    ]
+    again = record(5, target="two")
+    assert [(item.record, item.taken) for item in ran_last([other, reverted, again])] == [(again, None)]
+
+
+def test_without_an_overlay_the_images_own_counts_where_a_push_left_it() -> None:
+    left, reverted = record(3, overlay=False), record(4, overlay=False, packages=False)
+    assert [(item.record, item.taken) for item in ran_last([left, reverted])] == [(left, reverted)]
+    assert ran_last([reverted]) == ran_last([]) == []

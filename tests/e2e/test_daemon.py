@@ -85,6 +85,17 @@ def test_a_dead_pair_does_not_stop_another(daemon: Daemon, local: LocalScenario,
     assert "applied: sample_pkg/engine.py" in logs
 
 
+def test_a_pair_tells_that_its_overlay_was_taken_away(daemon: Daemon, local: LocalScenario) -> None:
+    local.edit_generation()
+    daemon.pairs(pair_of(local))
+    daemon("start")
+    until(lambda: daemon.events() == ["applied"])
+    assert local.ask("revert")["outcome"] == "applied"
+    until(lambda: daemon.events() == ["paused"])
+    assert "taken away" in local.cli("daemon", "logs").stdout
+    assert local.answer() == "generation 1: 1.0"
+
+
 def test_it_ends_clean(daemon: Daemon, local: LocalScenario) -> None:
     daemon.pairs(pair_of(local))
     pid = daemon("start")["details"]["pid"]

@@ -48,10 +48,10 @@ def add_remote(project: Repository, tmp_path: Path) -> None:
     project.git("remote", "add", "origin", str(tmp_path / "remote.git"))
 
 
-def ran_and_committed(local: LocalScenario) -> None:
+def ran_and_committed(local: LocalScenario, *options: str) -> None:
     local.edit_generation()
     local.project.write("sample_pkg/layers/drop.py", "RATE = 0.5\n")
-    local.applied()
+    local.applied(*options)
     local.project.commit("Two")
 
 
@@ -123,24 +123,105 @@ def test_every_kind_of_ref(hooked: LocalScenario) -> None:
     assert not Pushed(project, "origin", f"{start}:refs/heads/start").went  # the overlay is not in it
 
 
-def test_no_overlay_and_a_reverted_one(hooked: LocalScenario) -> None:
+def neutral(pushed: Pushed) -> bool:
+    """It went, and nothing reads like a proof."""
+    return pushed.went and "• not compared: " in pushed.said and "✓" not in pushed.said
+
+
+def test_where_nothing_ever_ran_nothing_is_compared(hooked: LocalScenario) -> None:
+    """A repository without a container is pushed as ever; and is told how to have it proven."""
     hooked.edit_generation()
     hooked.project.commit("Two")
     pushed = Pushed(hooked.project, "origin", "feature")
-    assert (pushed.went, "no overlay of this repository is recorded" in pushed.said) == (True, True)
+    assert neutral(pushed), pushed.said
+    assert "no overlay of this repository is recorded; to have" in pushed.said
+    assert neutral(Pushed(hooked.project, "origin", "--delete", "feature"))
     hooked.project.git("switch", "--quiet", "--detach", hooked.options[1])
-    hooked.edit_generation(3)
+    hooked.edit_generation()
     hooked.applied()
+    pushed = Pushed(hooked.project, "origin", "feature")
+    assert (pushed.went, "✓ nothing stands in the way" in pushed.said) == (True, True), pushed.said
+    assert "compared with what ran: sample-pkg" in pushed.said
+
+
+@pytest.mark.parametrize("way", ["revert", "push"])
+def test_after_an_overlay_was_taken_away(hooked: LocalScenario, way: str) -> None:
+    """What ran before it may go, and so may what has the image's own Python; what never ran may not."""
+    project = hooked.project
+    project.write("docs/notes.md", "Notes\n")
+    notes = project.commit("Notes")
+    ran_and_committed(hooked, "--port")
+    good = project.head
+    hooked.edit_generation(7)
+    bad = project.commit("Never ran")
+    if way == "push":
+        project.git("switch", "--quiet", "--detach", hooked.options[1])
+    assert hooked.ask(way)["outcome"] == "applied"
+    for commit, goes in ((good, True), (notes, True), (bad, False)):
+        pushed = Pushed(project, "origin", f"{commit}:refs/heads/{commit}")
+        assert pushed.went is goes, pushed.said
+        assert ("✓ nothing stands in the way" in pushed.said) is goes
+        assert f"the last {way}, " in pushed.said
+        assert "compared with what ran before it, the overlay " in pushed.said
+    assert "differs-from-run" in pushed.said
+    hooked.edit_generation(5)
+    hooked.applied("--port")  # another one is there: what was taken away counts no more
+    assert not Pushed(project, "origin", f"{good}:refs/heads/later").went
+
+
+def test_after_a_revert_whose_overlay_is_not_recorded_here(hooked: LocalScenario) -> None:
+    """As where another host pushed it."""
+    ran_and_committed(hooked)
+    [record] = Path(os.environ["XDG_STATE_HOME"], "overlaysync").glob("*/*.json")
+    project = hooked.project
+    project.git("switch", "--quiet", "--detach", hooked.options[1])
     hooked.ask("revert")
-    hooked.project.git("stash", "--quiet")
-    pushed = Pushed(hooked.project, "origin", "feature:refs/heads/again")
-    assert (pushed.went, "the last revert, " in pushed.said) == (True, True)
+    whole = record.read_text()
+    record.unlink()
+    pushed = Pushed(project, "origin", "feature")
+    assert (neutral(pushed), "what ran before is not recorded here" in pushed.said) == (True, True)
+    record.write_text(whole)
+    assert "✓ nothing stands in the way" in Pushed(project, "origin", "feature:refs/heads/again").said
+
+
+def test_a_push_that_left_the_images_own_is_what_ran(hooked: LocalScenario) -> None:
+    """Of another clone's overlay, of which nothing is recorded here."""
+    ran_and_committed(hooked)
+    [record] = Path(os.environ["XDG_STATE_HOME"], "overlaysync").glob("*/*.json")
+    project = hooked.project
+    project.git("switch", "--quiet", "--detach", hooked.options[1])
+    hooked.applied()
+    record.unlink()
+    pushed = Pushed(project, "origin", "feature")
+    assert (pushed.went, "never-ran" in pushed.said) == (False, True), pushed.said
+    pushed = Pushed(project, "origin", "HEAD:refs/heads/own")
+    assert (pushed.went, "compared with the image's own Python" in pushed.said) == (True, True), pushed.said
+
+
+def test_what_ran_in_an_older_overlay_is_not_told_as_never_ran(hooked: LocalScenario) -> None:
+    project, image = hooked.project, hooked.options[1]
+    ran_and_committed(hooked)
+    (project.path / "sample_pkg/models/tiny.py").unlink()
+    project.write("sample_pkg/layers/crlf.py", b"A = 1\r\n")
+    project.git("config", "core.autocrlf", "true")
+    hooked.applied("--port")
+    project.commit("All that ran first")
+    project.git("switch", "--quiet", "--detach", image)
     hooked.edit_generation(3)
     hooked.applied()
-    hooked.edit_generation(1)
-    hooked.applied()
-    pushed = Pushed(hooked.project, "origin", "feature:refs/heads/undone")
-    assert (pushed.went, f"left none in {hooked.target}" in pushed.said) == (True, True)
+    pushed = Pushed(project, "origin", "feature")
+    assert (pushed.went, "never-ran" in pushed.said) == (False, False), pushed.said
+    said = " ".join(pushed.said.split())
+    for path in ("sample_pkg/models/tiny.py", "sample_pkg/layers/drop.py", "sample_pkg/layers/crlf.py"):
+        assert f"{path} of refs/heads/feature differs from the image commit; so it ran in the" in said
+    assert f"{ENGINE} is " in said
+    assert " where it ran last; as pushed it ran in the overlay " in said
+    project.git("switch", "--quiet", "--force", "feature")
+    project.write("sample_pkg/layers/drop.py", "RATE = 0.7\n")
+    project.commit("And this never did")
+    said = " ".join(Pushed(project, "origin", "feature").said.split())
+    assert "never-ran" in said
+    assert "drop.py of refs/heads/feature differs from the image commit and is in no recorded overlay" in said
 
 
 def test_what_ran_from_a_ported_worktree_that_is_gone_ran(hooked: LocalScenario) -> None:
@@ -173,10 +254,10 @@ def test_warn_and_off(hooked: LocalScenario) -> None:
     assert not Pushed(hooked.project, "origin", "feature").went
     hooked.project.write("overlaysync.toml", 'pre-push = "warn"\n')
     pushed = Pushed(hooked.project, "origin", "feature:warned")
-    assert (pushed.went, "differs-from-run" in pushed.said) == (True, True)
+    assert (pushed.went, "differs-from-run" in pushed.said, "✓" in pushed.said) == (True, True, False)
     hooked.project.write("overlaysync.toml", 'pre-push = "off"\n')
     pushed = Pushed(hooked.project, "origin", "feature:off")
-    assert (pushed.went, "switched off" in pushed.said) == (True, True)
+    assert (neutral(pushed), "switched off" in pushed.said) == (True, True)
     hooked.project.write("overlaysync.toml", 'pre-push = "maybe"\n')
     pushed = Pushed(hooked.project, "origin", "feature:wrong")
     assert (pushed.went, "pre-push" in pushed.said) == (False, True)
@@ -344,7 +425,7 @@ def test_a_branch_that_is_no_development_of_the_package(hooked: LocalScenario) -
     project.write("index.html", "<p>\n")
     project.commit("Pages")
     pushed = Pushed(project, "origin", "pages")
-    assert (pushed.went, "holds nothing of sample-pkg" in pushed.said) == (True, True), pushed.said
+    assert (neutral(pushed), "holds nothing of sample-pkg" in pushed.said) == (True, True), pushed.said
     project.git("switch", "--quiet", "--force", "--create", "emptied", "feature")
     project.git("rm", "-r", "--quiet", "sample_pkg")
     project.commit("Nothing left")

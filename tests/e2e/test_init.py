@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -34,6 +37,36 @@ def test_what_is_proven_is_written_for_the_next_commands(local: LocalScenario) -
     assert "uncomment" not in configuration(local).read_text()
     local.edit_generation()
     local.applied()
+
+
+@pytest.mark.parametrize(("fixture", "found"), [("local", []), ("rewritten", ["content-differs"])])
+def test_a_running_workload_is_a_note(request: pytest.FixtureRequest, fixture: str, found: list[str]) -> None:
+    """It says nothing about the configuration; what does is found beside it all the same."""
+    scenario: LocalScenario = request.getfixturevalue(fixture)
+    with running(scenario):
+        assert "workload" in codes(scenario.refused())
+        answer = scenario.ask("init")
+        people = scenario("init", "--print")
+    assert (answer["exit_code"], codes(answer)) == (int(bool(found)), found)
+    [note] = [text for text in answer["details"]["notes"] if "could have the package loaded" in text]
+    assert "no push writes while it runs → name it in workload-ignore" in note
+    assert (people.exit_code, "✗" in people.stdout) == (int(bool(found)), bool(found))
+    assert "could have the package loaded" in people.stdout
+    configuration(scenario).unlink()
+    assert not [text for text in scenario.ask("init")["details"]["notes"] if "loaded" in text]
+
+
+@contextmanager
+def running(scenario: LocalScenario) -> Iterator[None]:
+    """While a process of the target has the package loaded."""
+    code = "import sample_pkg, sys; print(flush=True); sys.stdin.read()"
+    command = [str(scenario.environment.executable), "-c", code]
+    cwd = scenario.environment.prefix
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=cwd) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield
+        process.kill()
 
 
 def test_another_content_than_heads_is_told_and_proposed_but_not_configured(rewritten: LocalScenario) -> None:

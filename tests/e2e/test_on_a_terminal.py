@@ -6,8 +6,10 @@ import fcntl
 import json
 import os
 import pty
+import select
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
@@ -106,6 +108,43 @@ def test_progress_only_where_there_is_something_to_wait_for(local: LocalScenario
     assert seen.terminal == ""
     remove_hook(local.environment.site_packages)
     assert local("status").stderr == ""
+
+
+def test_the_panel_of_a_watch_claims_nothing_that_is_gone(local: LocalScenario) -> None:
+    local.edit_generation()
+    line = ["-C", str(local.project.path), "watch", "--container", local.target, *local.options]
+    leader, follower = open_terminal()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "200", "NO_COLOR": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "overlaysync", *line],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        env=environment,
+        start_new_session=True,
+    )
+    os.close(follower)
+    try:
+        assert shows(leader, "1 file of the worktree, proven")
+        assert local.ask("revert")["outcome"] == "applied"
+        assert shows(leader, "not this worktree's state any more")
+        local.edit_generation(3)
+        assert shows(leader, "1 file of the worktree, proven")
+    finally:
+        process.kill()
+        process.wait()
+        os.close(leader)
+
+
+def shows(leader: int, words: str) -> bool:
+    """Whether the row of what is in the target comes to say so."""
+    seen, deadline = "", time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if select.select([leader], [], [], 0.2)[0]:
+            seen += os.read(leader, 65536).decode(errors="replace")
+        if any("in target" in row and words in row for row in seen.splitlines()):
+            return True
+    return False
 
 
 def test_locales_that_lack_our_characters(local: LocalScenario) -> None:

@@ -92,17 +92,17 @@ def test_push_does_it_in_one_go_and_follows(moved: LocalScenario) -> None:
 
 
 def test_a_status_tells_what_such_a_push_would_do(moved: LocalScenario) -> None:
-    before = moved.traces()
+    before, host = moved.traces(), places_of_the_host(moved.project)
     assert codes(moved.ask("status")) == ["head-differs"]
     answer = moved.ask("status", "--port")
     assert (answer["command"], answer["outcome"], answer["exit_code"]) == ("status", "planned", 0)
     assert answer["operations"] == moved.push("--port", "--dry-run")["operations"]
     assert moved.ask("status", "--port", "--check")["exit_code"] == 1
-    assert moved.traces() == before
+    assert (moved.traces(), places_of_the_host(moved.project)) == (before, host)
     assert answer["operations"] == moved.applied("--port")["operations"]
     answer = moved.ask("status", "--port", "--check")
     assert (answer["outcome"], answer["exit_code"], answer["problems"]) == ("unchanged", 0, [])
-    assert answer["details"]["notes"] == [f"as carried to {linked(port(moved)).path}: feature"]
+    assert answer["details"]["notes"] == ["feature was carried for this look alone; no worktree of it stays"]
 
 
 def test_a_status_tells_what_does_not_go_together(local: LocalScenario) -> None:
@@ -115,6 +115,77 @@ def test_a_status_tells_what_does_not_go_together(local: LocalScenario) -> None:
     answer = local.ask("status", "--port")
     assert (answer["command"], answer["outcome"], answer["exit_code"]) == ("status", "planned", 1)
     assert codes(answer) == ["port-conflict"]
+
+
+def test_a_dry_run_leaves_no_worktree_and_no_objects(moved: LocalScenario) -> None:
+    project = moved.project
+    before = places_of_the_host(project)
+    answer = moved.push("--port", "--dry-run")
+    assert (answer["outcome"], answer["exit_code"]) == ("planned", 0)
+    assert places_of_the_host(project) == before
+    assert "dry-run" not in json.dumps(answer)
+    pushed = moved.applied("--port")
+    assert pushed["operations"] == answer["operations"]
+    place = Path(next(note for note in pushed["details"]["notes"] if "pushed from" in note).split()[2][:-1])
+
+    moved.edit_generation(3)
+    before = places_of_the_host(project)
+    answer = moved.push("--port", "--dry-run")
+    assert [item["source"] for item in answer["operations"]] == [ENGINE]
+    assert places_of_the_host(project) == before
+    assert "GENERATION = 2" in (place / ENGINE).read_text()
+
+
+def places_of_the_host(project: Repository) -> Any:
+    """Development and linked worktrees, the repository and the records; locks and times apart."""
+    state = Path(os.environ["XDG_STATE_HOME"], "overlaysync")
+    return {
+        (place, name): (entry.mode, entry.content)
+        for place in (project.path, state)
+        for name, entry in local_tree(place).items()
+        if not (name.endswith(".lock") or (place == state and not entry.content))
+    }
+
+
+def test_a_dry_run_is_refused_as_the_push_would_be(moved: LocalScenario) -> None:
+    there = linked(port(moved))
+    there.write("sample_pkg/layers/norm.py", "def normalise(value):\n    return 0\n")
+    moved.edit_generation(3)
+    before = places_of_the_host(moved.project)
+    answer = moved.refused("--port", "--dry-run")
+    assert (answer["exit_code"], "norm.py" in answer["problems"][0]["message"]) == (4, True)
+    assert places_of_the_host(moved.project) == before
+    there.git("checkout", "--quiet", "--", ".")
+    moved.project.git("worktree", "remove", "--force", str(there.path))
+    there.path.mkdir()
+    (there.path / "file").write_text("mine")
+    answer = moved.refused("--port", "--dry-run")
+    assert (answer["exit_code"], "--to DIR" in answer["problems"][0]["next_step"]) == (2, True)
+    shutil.rmtree(there.path)
+    assert moved.push("--port", "--dry-run")["outcome"] == "planned"
+    assert not there.path.exists()
+    moved.project.write("csrc/kernel.c", "int kernel;\n")
+    before = places_of_the_host(moved.project)
+    assert codes(moved.refused("--port", "--dry-run")) == ["native-change"]
+    assert places_of_the_host(moved.project) == before
+
+
+def test_a_dry_run_that_was_killed_leaves_nothing_to_the_next_one(
+    moved: LocalScenario, tmp_path: Path
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    script = '#!/bin/sh\ncase "$*" in *"read-tree -m -u"*) kill -KILL $PPID;; esac\nexec {} "$@"\n'
+    (programs / "git").write_text(script.format(shutil.which("git")))
+    (programs / "git").chmod(0o755)
+    before = places_of_the_host(moved.project)
+    line = ["-C", str(moved.project.path), "push", "--container", moved.target, *moved.options]
+    path = {"PATH": f"{programs}:{os.environ['PATH']}"}
+    run = moved.cli(*line, "--port", "--dry-run", environment=path)
+    assert run.exit_code == -9
+    assert places_of_the_host(moved.project) != before
+    assert moved.push("--port", "--dry-run")["outcome"] == "planned"
+    assert places_of_the_host(moved.project) == before
 
 
 def test_the_image_has_what_the_branch_lacks(local: LocalScenario) -> None:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from overlaysync.app.follow import PEEK_SECONDS
+from overlaysync.app.telling import CHANGED, UNSEEN
 from overlaysync.watching.files import POLL_SECONDS
 from tests.e2e import relay
 from tests.e2e.scenario import LocalScenario, codes
@@ -217,6 +219,73 @@ def test_another_worktrees_push_is_not_taken_back(local: LocalScenario) -> None:
         watcher.until("refused")
         local.project.write(ENGINE, before)
         watcher.until("applied")  # the same as before, and wished for again
+        assert local.answer() == "generation 4: 1.0"
+
+
+def test_an_overlay_that_was_taken_away_is_told_and_stays_away(local: LocalScenario) -> None:
+    """Long before the next look of its own; a change is a wish, and so is a push."""
+    local.edit_generation(2)
+    with watching(local) as watcher:
+        assert watcher.until("applied")["in_target"] is None
+        assert watcher.is_silent(PEEK_SECONDS + 2)  # what it did itself is no news
+        assert local.ask("revert")["outcome"] == "applied"
+        moment = watcher.next()
+        assert (moment["event"], moment["in_target"]) == ("paused", CHANGED)
+        assert "taken away" in moment["message"]
+        assert "overlaysync push" in moment["next_step"]
+        assert watcher.is_silent(PEEK_SECONDS + 2)
+        assert local.answer() == "generation 1: 1.0"
+        local.edit_generation(3)
+        watcher.until("applied")
+        assert local.answer() == "generation 3: 1.0"
+    with watching(local, "--poll") as watcher:
+        watcher.until("unchanged")
+        local.ask("revert")
+        watcher.until("paused")
+        assert watcher.is_silent(3 * POLL_SECONDS)
+        local.applied()
+        assert watcher.until("unchanged")["in_target"] is None
+
+
+@pytest.mark.parametrize("trouble", ["native", "merge"])
+def test_it_is_told_too_where_a_push_is_refused_anyway(local: LocalScenario, trouble: str) -> None:
+    """Of a merge that has stopped, the target is not looked at."""
+    place = "csrc/kernel.c" if trouble == "native" else ".git/MERGE_HEAD"
+    event = "refused" if trouble == "native" else "paused"
+    local.edit_generation(2)
+    with watching(local) as watcher:
+        watcher.until("applied")
+        local.project.write(place, f"{local.project.head}\n")
+        local.edit_generation(3)
+        before = watcher.until(event)
+        assert before["in_target"] is None
+        assert watcher.is_silent(PEEK_SECONDS + 2)
+        assert local.ask("revert")["outcome"] == "applied"
+        moment = watcher.until(event)
+        assert moment["message"] == before["message"]
+        assert moment["in_target"] in (CHANGED, UNSEEN)
+        assert watcher.is_silent(PEEK_SECONDS + 2)
+        (local.project.path / place).unlink()
+        local.project.git("checkout", "--quiet", "--", "csrc")
+        local.edit_generation(4)
+        watcher.until("applied")
+    assert local.answer() == "generation 4: 1.0"
+
+
+def test_another_worktrees_push_is_told_soon_and_once(local: LocalScenario) -> None:
+    other = replace(local, project=copy(local.project))
+    other.project.path = local.cli.directory / "other"
+    local.project.git("worktree", "add", "--quiet", str(other.project.path))
+    with watching(local) as watcher:
+        watcher.until("unchanged")
+        other.edit_generation(3)
+        other.applied()
+        moment = watcher.next()
+        assert (moment["event"], moment["in_target"]) == ("paused", CHANGED)
+        assert str(other.project.path) in moment["message"]
+        other.edit_generation(4)
+        other.applied()
+        assert watcher.is_silent(PEEK_SECONDS + 2)
         assert local.answer() == "generation 4: 1.0"
 
 
