@@ -32,6 +32,7 @@ from overlaysync.errors import (
 )
 from overlaysync.model.result import Result
 from overlaysync.model.worktree import Sha256
+from overlaysync.worktree.recent_blobs import RecentBlobs
 from overlaysync.worktree.repository import is_git_at_work
 
 GIT_SECONDS = 2.0
@@ -49,6 +50,7 @@ class Follower:
         self._options, self._git_directory, self._source = options, git_directory, source
         self._teller = teller
         self._opened = ExitStack()
+        self._recent = RecentBlobs()
         self._configuration: Configuration | None = None
         self._link: Link | None = None
         self._contact: Contact | None = None
@@ -155,12 +157,12 @@ class Follower:
     def _push_once(self) -> Result:
         options, stages = self._options, Stages(silent)
         if self._source is None:
-            with closing(Looking(options, capture=True)) as looking:
+            with closing(Looking(options, capture=True, recent=self._recent)) as looking:
                 return self._push_from(Run(find(self.connect()), options, stages), looking)
         run = Run(find(without_preparation(self.connect())), options, stages)
 
         def push_there(run: Run) -> Result:
-            return self._push_from(run, Looking(run.options, capture=True))
+            return self._push_from(run, Looking(run.options, capture=True, recent=self._recent))
 
         return over_carried("push", run, self._source, push_there)
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from overlaysync.app.options import Options
 from overlaysync.errors import OverlaysyncError
 from overlaysync.model.ahead import Ahead
+from overlaysync.worktree.recent_blobs import RecentBlobs
 from overlaysync.worktree.worktree import Worktree, open_worktree
 
 
 class Looking:
     """A look that begins at once, in a thread. A context manager.
 
-    ``capture``: see ``open_worktree``. Entering raises UsageError, BaselineError.
+    ``capture``, ``recent``: see ``open_worktree``. Entering raises UsageError, BaselineError.
     """
 
-    def __init__(self, options: Options, *, capture: bool = False) -> None:
-        self._opened = Ahead(lambda: _begun(options, capture))
+    def __init__(self, options: Options, *, capture: bool = False, recent: RecentBlobs | None = None) -> None:
+        self._opened = Ahead(lambda: _begun(options, capture, recent))
 
     def __enter__(self) -> Worktree:
         return self._opened.result()
@@ -32,7 +33,7 @@ class Looking:
         worktree.close()
 
 
-def _begun(options: Options, capture: bool) -> Worktree:
-    worktree = open_worktree(options.worktree, options.cache_directory(), capture=capture)
+def _begun(options: Options, capture: bool, recent: RecentBlobs | None) -> Worktree:
+    worktree = open_worktree(options.worktree, options.cache_directory(), capture=capture, recent=recent)
     worktree.begin_snapshot()
     return worktree

@@ -16,6 +16,7 @@ from overlaysync.model.worktree import ObjectId
 from overlaysync.worktree.digests import START
 from overlaysync.worktree.files import PIECE
 from overlaysync.worktree.git import Git
+from overlaysync.worktree.recent_blobs import RecentBlobs
 
 _ID_LENGTHS = {"sha1": 40, "sha256": 64}
 
@@ -34,9 +35,10 @@ class BlobFacts(Struct, frozen=True):
 
 
 class Objects:
-    """Reads blobs by full id. May be shared by threads."""
+    """Reads blobs by full id. May be shared by threads. ``recent``: what need not be read again."""
 
-    def __init__(self, git: Git, object_format: str) -> None:
+    def __init__(self, git: Git, object_format: str, recent: RecentBlobs | None = None) -> None:
+        self._recent = recent
         self._git = git
         self._object_format = object_format
         self._process: subprocess.Popen[bytes] | None = None
@@ -46,7 +48,10 @@ class Objects:
     def blob(self, oid: ObjectId) -> bytes:
         """A blob's bytes. Raises BaselineError where the repository does not hold such a blob."""
         with self._turn:
-            return b"".join(self._pieces(oid))
+            content = b"".join(self._pieces(oid))
+            if self._recent is not None:
+                self._recent.keep(oid, content)
+            return content
 
     def facts(self, oid: ObjectId) -> BlobFacts:
         """The beginning of a blob and whether it holds a CR, without keeping it as a whole."""
@@ -62,6 +67,10 @@ class Objects:
         """Must be read to the end: the rest would be taken for the next object's answer."""
         if not is_full_id(oid, self._object_format):
             raise BaselineError(f"{oid!r} is not a full object id")
+        known = self._recent.get(oid) if self._recent is not None else None
+        if known is not None:
+            yield known
+            return
         process = self._running()
         assert process.stdin is not None and process.stdout is not None  # noqa: S101 (told to mypy)
         with contextlib.suppress(BrokenPipeError):  # the answer is then empty

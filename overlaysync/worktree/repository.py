@@ -12,7 +12,7 @@ from msgspec import Struct
 from overlaysync.errors import BaselineError, UsageError
 from overlaysync.model.worktree import ObjectId, Repository
 from overlaysync.worktree import port_record
-from overlaysync.worktree.git import Git, decode, encode, failure
+from overlaysync.worktree.git import Git, Pending, decode, encode, failure
 from overlaysync.worktree.objects import is_full_id
 
 
@@ -182,15 +182,19 @@ def peel(git: Git, oid: str) -> ObjectId | None:
     return ObjectId(answer.text.strip()) if answer.status == 0 else None
 
 
-def describe(located: Located) -> Repository:
-    """Where the worktree comes from, for the record. Raises BaselineError without a commit."""
+def begin_remotes(directory: str) -> Pending:
+    """Have git list the remotes of the repository of a directory, which may turn out to be in none."""
     options = ("--null", "--local", "--get-regexp", r"^remote\..*\.url$")
-    remotes = Git(located.root).run("config", *options, expected=(0, 1))
+    return Git(directory).begin("config", *options, expected=(0, 1))
+
+
+def describe(located: Located, remotes: Pending) -> Repository:
+    """Where the worktree comes from, for the record. Raises BaselineError without a commit."""
     return Repository(
         root=located.root,
         head=commit_of(located),
         branch=located.reference and located.reference.removeprefix("refs/heads/"),
-        remote=_remote(remotes.text),
+        remote=_remote(remotes.answer().text),
         object_format=located.object_format,
         shallow=located.shallow,
         ported=port_record.load(located.git_directory),

@@ -30,7 +30,15 @@ from overlaysync.worktree.ignored import ignored_by_user, ignored_files, list_ig
 from overlaysync.worktree.look import Subject, look, read_tree
 from overlaysync.worktree.newlines import to_line_feeds
 from overlaysync.worktree.objects import Objects, is_full_id
-from overlaysync.worktree.repository import describe, head_commit, locate, refuse_unfinished, refuse_unmerged
+from overlaysync.worktree.recent_blobs import RecentBlobs
+from overlaysync.worktree.repository import (
+    begin_remotes,
+    describe,
+    head_commit,
+    locate,
+    refuse_unfinished,
+    refuse_unmerged,
+)
 
 _TRIES = 5  # to capture a worktree that is written to meanwhile
 _FEW = 32  # blobs are read in less time than git takes to start
@@ -38,7 +46,12 @@ _STREAM_PIECE = 256 * 1024 - 1  # a CR held back from the piece before may come 
 
 
 def open_worktree(
-    directory: Path, cache_dir: Path | None = None, *, capture: bool = False, unfinished: bool = False
+    directory: Path,
+    cache_dir: Path | None = None,
+    *,
+    capture: bool = False,
+    unfinished: bool = False,
+    recent: RecentBlobs | None = None,
 ) -> Worktree:
     """Open the checkout that holds a directory.
 
@@ -47,6 +60,7 @@ def open_worktree(
         cache_dir: where to keep what files hashed to, so that unchanged ones are not read again.
         capture: copy what is changed when it is looked at, so that later writing does not matter.
         unfinished: open it also in the middle of a merge or the like, for its objects.
+        recent: what an earlier one read of the same repository.
 
     Raises:
         UsageError: no git repository, a bare one, a git directory, a checkout elsewhere, or no git.
@@ -54,24 +68,32 @@ def open_worktree(
     """
     if not directory.is_dir():
         raise UsageError(f"{str(directory)!r} is not a directory", "name a checkout with -C DIR")
-    located = locate(decode(os.fsencode(directory.absolute())))
+    path = decode(os.fsencode(directory.absolute()))
+    remotes = begin_remotes(path)
+    located = locate(path)
     git = Git(located.root)
-    repository = describe(located)
+    repository = describe(located, remotes)
     if not unfinished:
         refuse_unfinished(located)
     file = cache_file(cache_dir, "worktree", located.root) if cache_dir else None
-    return Worktree(repository, git, file, Capture() if capture else None)
+    objects = Objects(git, repository.object_format, recent)
+    return Worktree(repository, git, objects, file, Capture() if capture else None)
 
 
 class Worktree:
     """A checkout at the commit that HEAD named when it was opened. Nothing is ever written to it."""
 
     def __init__(
-        self, repository: Repository, git: Git, cache: Path | None, capture: Capture | None = None
+        self,
+        repository: Repository,
+        git: Git,
+        objects: Objects,
+        cache: Path | None,
+        capture: Capture | None = None,
     ) -> None:
         self.repository = repository
         self._git = git
-        self._objects = Objects(git, repository.object_format)
+        self._objects = objects
         self._cache = StatCache(cache, digest_size(repository.object_format))
         self._capture = capture
         self._ahead: Ahead[Snapshot] | None = None

@@ -12,6 +12,7 @@ from overlaysync.errors import WorktreeChangedError
 from overlaysync.model.worktree import RepoPath
 from overlaysync.worktree.capture import Capture
 from overlaysync.worktree.git import Git
+from overlaysync.worktree.objects import Objects
 from overlaysync.worktree.worktree import Worktree, open_worktree
 from tests.parts.repositories import Repository
 
@@ -66,7 +67,8 @@ def test_nothing_of_an_earlier_moment_stands_for_a_later_one(repository: Reposit
     """Where no look can be taken whole, what was taken of one is given for no other."""
     with open_worktree(repository.path) as opened:
         git = Git(opened.repository.root)
-        with Worktree(opened.repository, git, None, Disturbed(repository)) as worktree:
+        objects = Objects(git, opened.repository.object_format)
+        with Worktree(opened.repository, git, objects, None, Disturbed(repository)) as worktree:
             first = worktree.snapshot().changes[0]
             with pytest.raises(WorktreeChangedError):
                 worktree.content(first)

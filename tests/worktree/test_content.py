@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from overlaysync.errors import BaselineError, WorktreeChangedError
 from overlaysync.model.worktree import ObjectId
+from overlaysync.worktree import recent_blobs
+from overlaysync.worktree.git import Git
+from overlaysync.worktree.recent_blobs import RecentBlobs
 from overlaysync.worktree.worktree import Worktree, open_worktree
 from tests.parts.repositories import Repository
 from tests.worktree.vocabulary import only_change
@@ -174,3 +179,35 @@ def test_whether_head_moved(checkout: Repository) -> None:
         assert worktree.moved()
         assert worktree.repository.head != checkout.head
         assert [change.path for change in worktree.snapshot().changes] == ["p/a.py"]
+
+
+def test_what_was_read_before_is_not_read_again(
+    checkout: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+    real = Git.start
+
+    def start(git: Git, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+        started.append(arguments[0])
+        return real(git, *arguments, **options)
+
+    monkeypatch.setattr(Git, "start", start)
+    recent, seen = RecentBlobs(), []
+    for written in ("a = 2\n", "a = 3\n"):
+        checkout.write("p/a.py", written)
+        with open_worktree(checkout.path, recent=recent) as worktree:
+            change = only_change(worktree.snapshot())
+            assert change.head is not None
+            seen.append((worktree.blob(change.head.oid), worktree.content(change), started.count("cat-file")))
+    blob = checkout.git_bytes("cat-file", "blob", "HEAD:p/a.py")
+    assert seen == [(blob, b"a = 2\n", 1), (blob, b"a = 3\n", 1)]
+
+
+def test_of_what_was_read_the_oldest_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recent_blobs, "LIMIT", 10)
+    monkeypatch.setattr(recent_blobs, "LARGEST", 8)
+    recent, oids = RecentBlobs(), [ObjectId(digit * 40) for digit in "abcd"]
+    for oid, size in zip(oids, (4, 4, 4, 9), strict=True):
+        recent.keep(oid, b"x" * size)
+        recent.keep(oid, b"x" * size)
+    assert [recent.get(oid) for oid in oids] == [None, b"xxxx", b"xxxx", None]
