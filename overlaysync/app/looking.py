@@ -34,6 +34,6 @@ class Looking:
 
 
 def _begun(options: Options, capture: bool, recent: RecentBlobs | None) -> Worktree:
-    worktree = open_worktree(options.worktree, options.cache_directory(), capture=capture, recent=recent)
-    worktree.begin_snapshot()
-    return worktree
+    return open_worktree(
+        options.worktree, options.cache_directory(), capture=capture, begin=True, recent=recent
+    )

@@ -15,7 +15,7 @@ from overlaysync.worktree.attributes import filtered
 from overlaysync.worktree.cache import StatCache
 from overlaysync.worktree.comparison import Comparison
 from overlaysync.worktree.files import Folders
-from overlaysync.worktree.git import Answer, Git
+from overlaysync.worktree.git import Answer, Git, Pending
 from overlaysync.worktree.letter_case import collisions
 from overlaysync.worktree.listing import LISTINGS, Index, parse_index, parse_paths, parse_tree
 from overlaysync.worktree.objects import Objects
@@ -56,24 +56,36 @@ def read_tree(repository: str, oid: str) -> Mapping[RepoPath, TreeEntry]:
     return parse_tree(Git(repository).run("ls-tree", "-r", "-z", "--full-tree", oid).output)
 
 
-def look(subject: Subject) -> Look:
+class Listings(Struct, frozen=True):
+    """What git lists while Python does something else: the index, and the files that are not in it."""
+
+    index: Pending
+    others: Pending
+
+
+def begin_listings(git: Git) -> Listings:
+    """At the root of a repository's checkout."""
+    return Listings(
+        git.begin("ls-files", "-v", "--stage", "-z"),
+        git.begin("ls-files", "--others", "--exclude-standard", "-z"),
+    )
+
+
+def look(subject: Subject, listings: Listings) -> Look:
     """Compare the repository's files with its commit.
 
     Raises:
         BaselineError: git refuses, or an object is missing.
     """
     git = subject.git
-    # git walks the directories while Python compares.
-    entries = git.begin("ls-files", "-v", "--stage", "-z")
-    pending = git.begin("ls-files", "--others", "--exclude-standard", "-z")
     tree = read_tree(git.directory, subject.commit)
-    index = parse_index(entries.answer().output)
+    index = parse_index(listings.index.answer().output)
     with Folders(git.directory) as folders:
         comparison = Comparison(
             folders, subject.objects, subject.object_format, subject.cache, subject.prefix, index.gitlinks
         )
         comparison.tracked(tree, index.skip_worktree)
-        others = pending.answer()
+        others = listings.others.answer()
         comparison.new(_new_paths(tree, index, others))
     problems = [*comparison.problems, *_unlisted(others), *_nested(others)]
     changes = comparison.changes
@@ -138,7 +150,8 @@ def _submodule(outer: Subject, path: RepoPath, entry: TreeEntry) -> list[Change]
     cache = outer.cache if located.object_format == outer.object_format else StatCache(None, 0)
     head = commit_of(located)
     try:
-        seen = look(Subject(git, objects, located.object_format, head, cache, f"{outer.prefix}{path}/"))
+        subject = Subject(git, objects, located.object_format, head, cache, f"{outer.prefix}{path}/")
+        seen = look(subject, begin_listings(git))
     finally:
         objects.close()
     dirty = sorted(

@@ -16,7 +16,7 @@ from overlaysync.model.worktree import ObjectId
 from overlaysync.worktree.digests import START
 from overlaysync.worktree.files import PIECE
 from overlaysync.worktree.git import Git
-from overlaysync.worktree.recent_blobs import RecentBlobs
+from overlaysync.worktree.recent_blobs import LARGEST, RecentBlobs
 
 _ID_LENGTHS = {"sha1": 40, "sha256": 64}
 
@@ -48,10 +48,7 @@ class Objects:
     def blob(self, oid: ObjectId) -> bytes:
         """A blob's bytes. Raises BaselineError where the repository does not hold such a blob."""
         with self._turn:
-            content = b"".join(self._pieces(oid))
-            if self._recent is not None:
-                self._recent.keep(oid, content)
-            return content
+            return b"".join(self._pieces(oid))
 
     def facts(self, oid: ObjectId) -> BlobFacts:
         """The beginning of a blob and whether it holds a CR, without keeping it as a whole."""
@@ -80,16 +77,21 @@ class Objects:
         if answer[1:2] == ["missing"] or not answer:
             raise self._missing(oid)
         kind, left = answer[1], int(answer[2])
+        kept: list[bytes] | None = [] if self._recent is not None and left <= LARGEST else None
         while left > 0:
             piece = process.stdout.read(min(left, PIECE))
             if not piece:
                 raise self._missing(oid)
             left -= len(piece)
             if kind == "blob":
+                if kept is not None:
+                    kept.append(piece)
                 yield piece
         process.stdout.read(1)  # the line end after the object
         if kind != "blob":
             raise BaselineError(f"object {oid} is a {kind} where a blob was expected")
+        if self._recent is not None and kept is not None:
+            self._recent.keep(oid, b"".join(kept))
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._pid != os.getpid():

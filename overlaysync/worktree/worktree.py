@@ -25,9 +25,9 @@ from overlaysync.worktree import lfs
 from overlaysync.worktree.cache import StatCache, cache_file, digest_size
 from overlaysync.worktree.capture import Capture
 from overlaysync.worktree.files import BehindLinkError, Folders, MovingFileError, OpenFile
-from overlaysync.worktree.git import Git, decode, encode
+from overlaysync.worktree.git import Git, Pending, decode, encode
 from overlaysync.worktree.ignored import ignored_by_user, ignored_files, list_ignored
-from overlaysync.worktree.look import Subject, look, read_tree
+from overlaysync.worktree.look import Listings, Subject, begin_listings, look, read_tree
 from overlaysync.worktree.newlines import to_line_feeds
 from overlaysync.worktree.objects import Objects, is_full_id
 from overlaysync.worktree.recent_blobs import RecentBlobs
@@ -51,6 +51,7 @@ def open_worktree(
     *,
     capture: bool = False,
     unfinished: bool = False,
+    begin: bool = False,
     recent: RecentBlobs | None = None,
 ) -> Worktree:
     """Open the checkout that holds a directory.
@@ -60,6 +61,7 @@ def open_worktree(
         cache_dir: where to keep what files hashed to, so that unchanged ones are not read again.
         capture: copy what is changed when it is looked at, so that later writing does not matter.
         unfinished: open it also in the middle of a merge or the like, for its objects.
+        begin: the first snapshot at once, while the caller waits for a target and asks for nothing else.
         recent: what an earlier one read of the same repository.
 
     Raises:
@@ -69,6 +71,8 @@ def open_worktree(
     if not directory.is_dir():
         raise UsageError(f"{str(directory)!r} is not a directory", "name a checkout with -C DIR")
     path = decode(os.fsencode(directory.absolute()))
+    # Where this is the root, as it mostly is, git need not be asked for that first.
+    listings = begin_all(Git(path)) if begin and os.path.lexists(encode(f"{path}/.git")) else None
     remotes = begin_remotes(path)
     located = locate(path)
     git = Git(located.root)
@@ -77,7 +81,18 @@ def open_worktree(
         refuse_unfinished(located)
     file = cache_file(cache_dir, "worktree", located.root) if cache_dir else None
     objects = Objects(git, repository.object_format, recent)
-    return Worktree(repository, git, objects, file, Capture() if capture else None)
+    worktree = Worktree(repository, git, objects, file, Capture() if capture else None)
+    if begin:
+        worktree.begin_snapshot(listings if located.root == path else None)
+    return worktree
+
+
+AllListings = tuple[Listings, Pending]
+"""Those of a look, and what is ignored."""
+
+
+def begin_all(git: Git) -> AllListings:
+    return begin_listings(git), list_ignored(git)
 
 
 class Worktree:
@@ -98,9 +113,9 @@ class Worktree:
         self._capture = capture
         self._ahead: Ahead[Snapshot] | None = None
 
-    def begin_snapshot(self) -> None:
-        """Begins the next snapshot, while the caller waits for a target; nothing else is asked meanwhile."""
-        self._ahead = Ahead(self._take_snapshot)
+    def begin_snapshot(self, listings: AllListings | None) -> None:
+        """Begins the next snapshot; ``listings``: what was begun for it already."""
+        self._ahead = Ahead(lambda: self._take_snapshot(listings))
 
     def snapshot(self) -> Snapshot:
         """HEAD's tree, and everything on disk that differs from it by bytes.
@@ -111,11 +126,11 @@ class Worktree:
         ahead, self._ahead = self._ahead, None
         return self._take_snapshot() if ahead is None else ahead.result()
 
-    def _take_snapshot(self) -> Snapshot:
+    def _take_snapshot(self, listings: AllListings | None = None) -> Snapshot:
         if self._capture is None:
-            return self._look()
-        for _ in range(_TRIES):
-            snapshot = self._look()
+            return self._look(listings)
+        for number in range(_TRIES):
+            snapshot = self._look(None if number else listings)
             if self._is_captured(snapshot, self._capture):
                 return snapshot
         self._capture.clear()  # else a part of it would be of another moment, and unchecked
@@ -132,11 +147,11 @@ class Worktree:
             return False
         return True
 
-    def _look(self) -> Snapshot:
+    def _look(self, listings: AllListings | None) -> Snapshot:
         repository = self.repository
+        tracked, ignored = listings or begin_all(self._git)
         subject = Subject(self._git, self._objects, repository.object_format, repository.head, self._cache)
-        ignored = list_ignored(self._git)
-        seen = look(subject)
+        seen = look(subject, tracked)
         refuse_unmerged(repository.root, seen.index.unmerged)
         self._cache.save()
         flagged = seen.index.skip_worktree | seen.index.assume_unchanged
