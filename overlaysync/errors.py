@@ -91,14 +91,14 @@ class WorktreeChangedError(ApplyError):
 
 
 class AnotherTargetError(ApplyError):
-    """Of several targets of one run, this one is as it was because another could not be changed."""
+    """Of several targets of one run, this one is as it was because ``name`` could not be changed."""
 
     default_code = "another-target"
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
         super().__init__(
-            "another target of the same run could not be changed; this one is as it was",
-            "see what is said of the other one",
+            f"{name} could not be changed, which belongs to the same run; this one is as it was",
+            f"see what is said of {name}",
         )
 
 
@@ -140,7 +140,7 @@ class InterruptedRunError(OverlaysyncError):
 
 
 REFUSALS = (3, 4, 5, 6)
-"""Exit codes of what was refused; what ends with another one but 0 and 1 failed."""
+"""Exit codes of what was refused; every other one but 0 and 1 is a failure."""
 
 EXIT_CODES: dict[int, str] = {
     0: "applied, or nothing to do",

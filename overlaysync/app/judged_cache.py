@@ -15,12 +15,25 @@ import msgspec
 
 from overlaysync import core, model
 from overlaysync.app.own_code import mark
+from overlaysync.core.path_kind import PathKind, path_kind
 from overlaysync.model.classified import ClassifiedChange
 from overlaysync.model.worktree import Change
 from overlaysync.worktree.cache import cache_file, load_cache, save_cache
 
 KIND = "judged"
 MAGIC = b"overlaysync judged changes 1\n"
+
+
+def _judge() -> str | None:
+    """The state of the code that judges; None where it cannot be told."""
+    try:
+        return mark((core, model))
+    except OSError:
+        return None
+
+
+JUDGE = _judge()
+"""As it was loaded: the files may be another version's by the time of the first look."""
 WORTH_KEEPING = 10
 """Fewer changes than these are judged in less time than a file takes to be written."""
 
@@ -31,7 +44,7 @@ class JudgedCache:
     def __init__(self, file: Path | None) -> None:
         self._file = file
         self._known: Mapping[Change, ClassifiedChange] | None = None
-        self._kept: Mapping[Change, ClassifiedChange] = {}  # what the file has
+        self._kept: Mapping[Change, ClassifiedChange] = {}  # of it, what was last read or written
 
     def recall(self, changes: Sequence[Change]) -> dict[Change, ClassifiedChange]:
         """Those of the changes whose class is known."""
@@ -43,9 +56,10 @@ class JudgedCache:
 
     def keep(self, judged: Iterable[ClassifiedChange]) -> None:
         """What is known from now on."""
-        self._known = {item.change: item for item in judged}
-        new = {change: item for change, item in self._known.items() if _has_a_form(item)}
-        if self._file is not None and len(new) >= WORTH_KEEPING and new != self._kept:
+        self._known = {item.change: item for item in judged if not _is_unsure(item)}
+        new = {change: item for change, item in self._known.items() if _may_be_kept(item)}
+        is_news = len(new) >= WORTH_KEEPING and new != self._kept
+        if self._file is not None and is_news and _judge() == JUDGE:
             save_cache(self._file, MAGIC, msgspec.msgpack.encode(list(new.values())))
             self._kept = new
 
@@ -53,18 +67,20 @@ class JudgedCache:
 @functools.lru_cache(maxsize=64)
 def judged_cache(directory: Path | None, root: str, not_built: tuple[str, ...]) -> JudgedCache:
     """That of a worktree, and of patterns of what no build reads; the same one at each look of a watch."""
-    try:
-        judge = mark((core, model))
-    except OSError:
-        directory = None
-    if directory is None:
+    if directory is None or JUDGE is None:
         return JudgedCache(None)
-    return JudgedCache(cache_file(directory, KIND, json.dumps([root, not_built, sys.version, judge])))
+    return JudgedCache(cache_file(directory, KIND, json.dumps([root, not_built, sys.version, JUDGE])))
 
 
-def _has_a_form(judged: ClassifiedChange) -> bool:
-    """Source that our code and Python's alone have judged, by a name that can be written."""
-    return judged.change.path.endswith(".py") and judged.change.path.isascii()
+def _is_unsure(judged: ClassifiedChange) -> bool:
+    """A parser that had too little memory, or stack, may have more the next time."""
+    return any(problem.code == "syntax-error" for problem in judged.problems)
+
+
+def _may_be_kept(judged: ClassifiedChange) -> bool:
+    """What our code and Python's alone have judged, by a name that can be written."""
+    path = judged.change.path
+    return path.isascii() and path_kind(path) is PathKind.PYTHON
 
 
 def _load(file: Path) -> dict[Change, ClassifiedChange]:

@@ -16,12 +16,11 @@ from overlaysync.app.options import Options, Stage
 from overlaysync.app.reading import WorktreeReading, read_worktree
 from overlaysync.app.report import failure_of, target_of
 from overlaysync.app.timing import Stages
-from overlaysync.app.together import Agree, Together, alone
+from overlaysync.app.together import Agree, Together, unasked
 from overlaysync.core.several import as_one
 from overlaysync.errors import OverlaysyncError, UsageError
 from overlaysync.model.ahead import Ahead
 from overlaysync.model.result import Result, ResultTarget
-from overlaysync.model.target import TargetIdentity
 from overlaysync.worktree.worktree import Worktree
 
 T = TypeVar("T")
@@ -34,14 +33,24 @@ class Run(Struct, frozen=True):
     target: Contact
     options: Options
     stages: Stages
-    agree: Agree = alone
+    agree: Agree = unasked
 
 
 Use = Callable[[Run], Result]
 UseOfWorktree = Callable[[Run, Worktree, WorktreeReading | None], Result]
 """With what was read of the worktree already (see ``reading.read``)."""
-Reached = tuple[Call, Stages, Contact | OverlaysyncError]
-"""How far a target's run is, and what was found there, or why nothing was."""
+
+
+class Reached(Struct, frozen=True):
+    """How far a target's run is, and what was found there, or why nothing was."""
+
+    call: Call
+    stages: Stages
+    found: Contact | OverlaysyncError
+
+    @property
+    def name(self) -> str:
+        return self.call.options.container or ""
 
 
 def in_targets_of_worktree(command: str, calls: Sequence[Call], stage: Stage, use: UseOfWorktree) -> Result:
@@ -49,11 +58,11 @@ def in_targets_of_worktree(command: str, calls: Sequence[Call], stage: Stage, us
     with calls[0].looking() as worktree:
         read: list[WorktreeReading] = []
 
-        def before(target: Contact) -> None:
+        def read_first(target: Contact) -> None:
             read.append(read_worktree(target, worktree, stage))
 
         return in_targets(
-            command, calls, stage, lambda run: use(run, worktree, read[0] if read else None), before
+            command, calls, stage, lambda run: use(run, worktree, read[0] if read else None), read_first
         )
 
 
@@ -62,41 +71,57 @@ def in_targets(
     calls: Sequence[Call],
     stage: Stage,
     use: Use,
-    before: Callable[[Contact], None] = lambda _: None,
+    read_first: Callable[[Contact], None] = lambda _: None,
 ) -> Result:
     """The result of the only target; of several, one for all with each one's own in ``targets``.
 
-    ``before``: called with the first contact of several, while no thread of theirs is at work.
+    ``read_first``: called with the first contact of several, while no thread of theirs is at work.
 
     Raises what ends the run: of several targets, UsageError where two of them are one, and whatever
-    ``before`` raises. In each of them everything that was not recorded is rolled back then.
+    ``read_first`` raises. In each of them everything that was not recorded is rolled back then.
     """
     stages = Stages(stage)
     if len(calls) == 1:
         return use(Run(contact(calls[0], stages), calls[0].options, stages))
     together = Together(len(calls))
+
+    def end() -> None:
+        """Each agent hears of it, and rolls back; but where all have agreed, which is done in a moment."""
+        if not together.is_decided:
+            together.give_up(command)
+            for call in calls:
+                call.close()
+
     try:
-        reached = _at_once(partial(_reach, stage=_in_turn(stage)), calls)
-        found = [there for _, _, there in reached if isinstance(there, Contact)]
+        reached = _at_once(partial(_reach, stage=_in_turn(stage)), calls, end)
+        found = [one.found for one in reached if isinstance(one.found, Contact)]
         _refuse_same(reached)
-        if len(found) < len(reached):
-            together.give_up()
+        for one in reached:
+            if isinstance(one.found, OverlaysyncError):
+                together.give_up(one.name)
         if found:
-            before(found[0])
-        results = _at_once(partial(_use, command=command, use=use, together=together), reached)
+            read_first(found[0])
+        results = _at_once(partial(_use, command=command, use=use, together=together), reached, end)
     except BaseException:
-        together.give_up()
-        for call in calls:
-            call.close()  # each agent hears of it, and rolls back
+        end()
         raise
     return structs.replace(as_one(command, results), timings_ms=stages.milliseconds())
 
 
-def _at_once(work: Callable[[T], U], items: Sequence[T]) -> list[U]:
-    """What comes of each, in threads. Raises the first error of one, when all have ended."""
+def _at_once(work: Callable[[T], U], items: Sequence[T], end: Callable[[], None]) -> list[U]:
+    """What comes of each, in threads. Raises the first error of one, when all have ended.
+
+    ``end``: ends what they do; called at an interrupt, a second of which is not waited for.
+    """
     begun = [Ahead(partial(work, item)) for item in items]
-    for one in begun:
-        one.wait()
+    try:
+        for one in begun:
+            one.wait()
+    except BaseException:
+        end()
+        for one in begun:
+            one.wait()
+        raise
     return [one.result() for one in begun]
 
 
@@ -114,38 +139,45 @@ def _in_turn(stage: Stage) -> Stage:
 def _reach(call: Call, stage: Stage) -> Reached:
     stages = Stages(lambda text: stage(f"{call.options.container}: {text}"))
     try:
-        return call, stages, contact(call, stages)
+        return Reached(call, stages, contact(call, stages))
     except OverlaysyncError as error:
-        return call, stages, error
+        return Reached(call, stages, error)
 
 
 def _refuse_same(reached: Sequence[Reached]) -> None:
-    """One lock is for one run: the second would wait for the first, and the first for it."""
+    """One of them would find the other's lock. Raises UsageError."""
     names: dict[str, str] = {}
-    for call, _, there in reached:
-        name = call.options.container or ""
-        if isinstance(there, Contact) and names.setdefault(_place_of(there.identity), name) != name:
-            first = names[_place_of(there.identity)]
-            raise UsageError(f"{first!r} and {name!r} are the same target", "name each of them once")
+    for one in reached:
+        if isinstance(one.found, Contact):
+            first = names.setdefault(_place_of(one.found), one.name)
+            if first != one.name:
+                raise UsageError(f"{first!r} and {one.name!r} are the same target", "name each of them once")
 
 
-def _place_of(identity: TargetIdentity) -> str:
-    return os.path.realpath(identity.name) if identity.kind == "local" else identity.container_id
+def _place_of(found: Contact) -> str:
+    if found.identity.kind != "local":
+        return found.identity.container_id
+    return os.path.realpath(found.distribution.place or found.distribution.root)
 
 
 def _use(reached: Reached, *, command: str, use: Use, together: Together) -> Result:
-    call, stages, there = reached
-    if isinstance(there, OverlaysyncError):
-        return failure_of(command, there, ResultTarget(kind="unknown", name=call.options.container or ""))
+    found, stages = reached.found, reached.stages
+    if isinstance(found, OverlaysyncError):
+        return failure_of(command, found, ResultTarget(kind="unknown", name=reached.name))
+
+    def agree() -> None:
+        stages("waiting for the other targets")
+        together.agree()
+
     try:
-        result = use(Run(there, call.options, stages, together.agree))
+        result = use(Run(found, reached.call.options, stages, agree))
     except OverlaysyncError as error:
-        result = failure_of(command, error, target_of(there))
+        result = failure_of(command, error, target_of(found))
     except BaseException:
-        together.give_up()
+        together.give_up(reached.name)
         raise
     if result.outcome in ("refused", "failed"):
-        together.give_up()
+        together.give_up(reached.name)
     else:
         together.leave()
     return result

@@ -11,8 +11,12 @@ Agree = Callable[[], None]
 """Returns where all others have come as far. Raises AnotherTargetError where one of them will not."""
 
 
-def alone() -> None:
-    """An ``Agree`` that asks nobody."""
+POINTS = 3
+"""At which a use case that changes a target agrees: before anything is staged, renamed, recorded."""
+
+
+def unasked() -> None:
+    """An ``Agree`` of a run that is the only one."""
 
 
 class Together:
@@ -23,7 +27,7 @@ class Together:
         self._members = count
         self._waiting = 0
         self._passed = 0  # points
-        self._is_given_up = False
+        self._given_up_by: str | None = None
 
     def agree(self) -> None:
         """Waits until all who have not left are here. Raises AnotherTargetError once somebody gave up."""
@@ -31,9 +35,9 @@ class Together:
             point = self._passed
             self._waiting += 1
             self._pass_where_all_are_here()
-            self._changed.wait_for(lambda: self._is_given_up or self._passed > point)
+            self._changed.wait_for(lambda: self._given_up_by is not None or self._passed > point)
             if self._passed == point:
-                raise AnotherTargetError
+                raise AnotherTargetError(self._given_up_by or "")
 
     def leave(self) -> None:
         """For a run that has nothing more to agree upon."""
@@ -41,14 +45,19 @@ class Together:
             self._members -= 1
             self._pass_where_all_are_here()
 
-    def give_up(self) -> None:
-        """No point is passed any more."""
+    def give_up(self, name: str) -> None:
+        """No point is passed any more. ``name``: of the first that could not go on."""
         with self._changed:
-            self._is_given_up = True
+            self._given_up_by = self._given_up_by or name
             self._changed.notify_all()
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether all have passed the last point: they only write down what they did."""
+        return self._passed >= POINTS
+
     def _pass_where_all_are_here(self) -> None:
-        if not self._is_given_up and self._waiting == self._members:
+        if self._given_up_by is None and self._waiting == self._members:
             self._waiting = 0
             self._passed += 1
             self._changed.notify_all()

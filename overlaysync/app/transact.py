@@ -10,7 +10,7 @@ from overlaysync.app.read_back import ReadBack, read_back
 from overlaysync.app.reading import refuse_workload
 from overlaysync.app.records import Task, make_manifest, new_manifest_id, overlay_of
 from overlaysync.app.timing import Stages
-from overlaysync.app.together import Agree, alone
+from overlaysync.app.together import Agree, unasked
 from overlaysync.errors import AgentLostError, ApplyError
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Operation, Placement, Plan
@@ -28,7 +28,7 @@ def carry_out(
     executable: Iterable[InstalledPath],
     last_look: Callable[[], None],
     stages: Stages,
-    agree: Agree = alone,
+    agree: Agree = unasked,
 ) -> Manifest:
     """All of the plan, proven, or none of it.
 
@@ -59,6 +59,8 @@ def carry_out(
         proof = read_back(contact, task.inventory, expected, restored)
         _refuse(proof)
         refuse_workload(contact, task.inventory)
+        manifest = make_manifest(identity, task, proof, done, stages.milliseconds())
+        text = encode(manifest) if plan.overlay else None  # without an overlay nothing of ours stays
         agree()
     except AgentLostError:
         raise
@@ -71,9 +73,8 @@ def carry_out(
         if type(error) is ApplyError:
             raise _undone(error) from error
         raise
-    manifest = make_manifest(identity, task, proof, done, stages.milliseconds())
     stages("recording")
-    session.record(encode(manifest) if plan.overlay else None)  # without an overlay nothing of ours stays
+    session.record(text)
     return manifest
 
 

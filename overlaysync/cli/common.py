@@ -147,30 +147,31 @@ def give_out_of_targets(
     use: Callable[[Sequence[Call], Stage], Result],
     *,
     as_json: bool,
+    ported: bool = False,
 ) -> int:
-    """``give_out`` of a use case for one target or several, which are called while it is loaded."""
+    """``give_out`` of a use case for one target or several, which are called while it is loaded.
+
+    ``ported``: it is for one alone.
+    """
     from overlaysync.app.calling import Call
 
     names: tuple[str, ...] = given["containers"]
     if len(set(names)) < len(names):
         raise click.UsageError("a target is named twice")
-    calls = [
-        Call(options_of(directory, {**given, "container": name}), early) for name, early in _begun(names)
-    ]
+    if ported and len(names) > 1:
+        raise click.UsageError("--port goes with one --container: each target may be of another commit")
+    with ExitStack() as opened:
+        calls = [
+            opened.enter_context(Call(options_of(directory, {**given, "container": name}), early))
+            for name, early in _begun(names)
+        ]
+        called = opened.pop_all()
 
     def run(stage: Stage) -> Result:
-        with ExitStack() as opened:
-            for call in calls:
-                opened.enter_context(call)
+        with called:  # a reader who takes his time must not hold a target's lock
             return use(calls, stage)
 
     return give_out(run, as_json=as_json)
-
-
-def refuse_several_ports(given: dict[str, Any], *, ported: bool) -> None:
-    """Each target may be of another commit. Raises click.UsageError."""
-    if ported and len(given["containers"]) > 1:
-        raise click.UsageError("--port goes with one --container: each target may be of another commit")
 
 
 def _begun(names: Sequence[str]) -> Iterator[tuple[str | None, Early]]:

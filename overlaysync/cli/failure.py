@@ -100,6 +100,7 @@ def _document(
         "manifest": None,
         "timings_ms": {"total": 0.0},
         "details": {},
+        "targets": [],
     }
 
 

@@ -31,7 +31,6 @@ def command(directory: str, /, ported: bool, dry_run: bool, as_json: bool, **giv
     several targets: into all of them, or into none. A dry run with --port leaves no linked worktree, and one
     that is there as it is.
     """
-    common.refuse_several_ports(given, ported=ported)
 
     def use(calls: Sequence[Call], stage: Stage) -> Result:
         if ported:
@@ -44,4 +43,4 @@ def command(directory: str, /, ported: bool, dry_run: bool, as_json: bool, **giv
 
         return push(calls, stage, dry_run=dry_run)
 
-    return common.give_out_of_targets(directory, given, use, as_json=as_json)
+    return common.give_out_of_targets(directory, given, use, as_json=as_json, ported=ported)

@@ -35,7 +35,6 @@ NOTES = (
 HEADINGS = {"hooks": "start-up hooks", "workload_ignored": "ignored by workload-ignore"}
 """Of those whose name alone does not say it."""
 
-OUTCOMES = ("failed", "refused", "held back", "applied", "planned", "unchanged")
 _MARKS = {
     "applied": ("✓", "good"),
     "unchanged": ("✓", "good"),
@@ -191,42 +190,58 @@ def _problems(result: Result, terminal: Terminal) -> None:
 
 def _outcome_of_all(result: Result, terminal: Terminal) -> None:
     """What came of which, the gravest first."""
-    from overlaysync.core.several import is_held_back
+    from overlaysync.core.several import WORST_FIRST
 
     names: dict[str, list[str]] = defaultdict(list)
-    for one in result.targets:
-        if one.target is not None:
-            names["held back" if is_held_back(one) else one.outcome].append(clean(one.target.name))
-    told = [outcome for outcome in OUTCOMES if outcome in names]
-    total = len(result.targets)
-    ways = [f"{outcome} in {', '.join(names[outcome])}" for outcome in told]
-    sentence = f"{told[0]} in all {total} targets" if len(told) == 1 else "; ".join(ways)
-    if result.exit_code:
-        sentence += f" (exit {result.exit_code})"
+
+    def gravity(one: Result) -> tuple[int, int, bool]:
+        return -one.exit_code, WORST_FIRST.index(one.outcome), _end_of(one) == "held back"
+
+    for one in sorted(result.targets, key=gravity):
+        names[_end_of(one)].append(clean(one.target.name) if one.target is not None else "")
+    ways = [f"{end} in {', '.join(those)}" for end, those in names.items()]
+    if len(names) == 1:
+        ways = [f"{next(iter(names))} in all {len(result.targets)} targets"]
+    told = f" · exit {result.exit_code}" if result.exit_code else ""
     terminal.gap()
-    terminal.line(f"{terminal.styled(*_MARKS[result.outcome])} {sentence}")
+    mark = _MARKS["failed" if result.exit_code else result.outcome]
+    terminal.line(f"{terminal.styled(*mark)} {'; '.join(ways)}{told}")
+
+
+def _end_of(one: Result) -> str:
+    """How one of several targets ended, in few words."""
+    from overlaysync.core.several import is_held_back
+
+    if is_held_back(one):
+        return "held back"
+    if one.exit_code == 1:
+        return "findings"
+    return _done(one) if one.outcome == "applied" else one.outcome
+
+
+def _done(result: Result) -> str:
+    return "reverted" if result.command == "revert" else "applied"
 
 
 def _outcome(result: Result, terminal: Terminal) -> None:
     files = counted(len(result.operations), "file")
     milliseconds = result.timings_ms.get("total", 0.0)
     took = f" · {milliseconds / 1000:.2f} s" if milliseconds else ""
-    done = "reverted" if result.command == "revert" else "applied"
     sentences = {
-        "applied": f"{done}: {files}, read back; what Python imports is proven{took}",
+        "applied": f"{_done(result)}: {files}, read back; what Python imports is proven{took}",
         "unchanged": f"nothing to do{took}",
         "planned": f"planned: {files}; nothing was written",
         "refused": f"refused: nothing was written (exit {result.exit_code})",
         "failed": f"failed (exit {result.exit_code})",
     }
     (mark, style), sentence = _MARKS[result.outcome], sentences[result.outcome]
-    if result.command == "status" and result.problems:
+    if result.command == "status" and result.problems and result.outcome in ("planned", "unchanged"):
         ways = counted(len(result.problems), "problem")
         told = "exit 1" if result.exit_code else "exit 0; 1 with --check"  # the mark says the same
         mark, style, sentence = "•", "warn", f"{ways} in the way of a push, {files} planned ({told})"
     if left_out := result.details.get("left_out"):
         sentence += f" · {len(left_out)} left out"
-    if any(problem.code == "another-target" for problem in result.problems):
+    if _end_of(result) == "held back":
         sentence = f"held back (exit {result.exit_code})"
     sentence = result.details.get("sentence") or sentence
     if result.exit_code == 1:

@@ -29,7 +29,6 @@ def command(directory: str, /, ported: bool, check: bool, as_json: bool, **given
 
     Exit code 1 with findings: the baseline is not proven, or the target has drifted.
     """
-    common.refuse_several_ports(given, ported=ported)
 
     def use(calls: Sequence[Call], stage: Stage) -> Result:
         if ported:
@@ -42,4 +41,4 @@ def command(directory: str, /, ported: bool, check: bool, as_json: bool, **given
 
         return status(calls, stage, check=check)
 
-    return common.give_out_of_targets(directory, given, use, as_json=as_json)
+    return common.give_out_of_targets(directory, given, use, as_json=as_json, ported=ported)

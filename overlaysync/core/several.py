@@ -10,7 +10,7 @@ from overlaysync.errors import REFUSALS, AnotherTargetError
 from overlaysync.model.problem import EXIT_CODE_ORDER
 from overlaysync.model.result import Outcome, Result
 
-_WORST_FIRST: tuple[Outcome, ...] = ("failed", "refused", "applied", "planned", "unchanged")
+WORST_FIRST: tuple[Outcome, ...] = ("failed", "refused", "applied", "planned", "unchanged")
 _FAILED_WHILE_APPLYING = 8
 _HELD_BACK = AnotherTargetError.default_code
 
@@ -23,13 +23,13 @@ def as_one(command: str, results: Sequence[Result]) -> Result:
     free = [result for result in results if not is_held_back(result)]
     codes = {result.exit_code for result in free}
     order = (_FAILED_WHILE_APPLYING, *EXIT_CODE_ORDER)
-    code = next((code for code in order if code in codes), max(codes, default=_FAILED_WHILE_APPLYING))
+    code = next((code for code in order if code in codes), max(codes))
     ended: Outcome = "refused" if code in REFUSALS else "failed"
     told = [
         structs.replace(item, exit_code=code, outcome=ended) if is_held_back(item) else item
         for item in results
     ]
-    outcome = min((result.outcome for result in told), key=_WORST_FIRST.index)
+    outcome = min((result.outcome for result in told), key=WORST_FIRST.index)
     return Result(
         command=command,
         outcome=outcome,

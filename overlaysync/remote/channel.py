@@ -18,11 +18,12 @@ PIECE = 64 * 1024
 COMPLAINT_LIMIT = 8 * 1024
 SILENT = "look whether the target is paused or overloaded, then run the command again"
 AGAIN = "run the command again: the next contact finishes or rolls back what was interrupted"
+TURN = 0.1  # seconds between two looks at whether another thread ended the conversation
 CLOSING_SECONDS = 10.0  # enough for a roll back; one that takes longer is finished by the next contact
 
 
 class Channel:
-    """One conversation, with one thread for each stream of the process."""
+    """One conversation, with one thread for each stream of the process. Any thread may close it."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
@@ -32,6 +33,7 @@ class Channel:
         self._said = b""
         self._complaint = b""
         self._closed = False
+        self._sending = threading.Lock()
         os.set_blocking(process.stdin.fileno(), False)
         self._readers = [
             threading.Thread(target=self._pump_output, daemon=True),
@@ -52,21 +54,29 @@ class Channel:
 
     def send(self, content: bytes, timeout: float) -> None:
         """Writes all of ``content``. Raises AgentLostError when it is not taken within ``timeout`` s."""
-        if self._closed:
-            raise AgentLostError("the conversation with the agent is over", AGAIN)
         deadline = time.monotonic() + timeout
-        rest = memoryview(content)
-        handle = self.process.stdin.fileno()
-        writable = select.poll()
-        writable.register(handle, select.POLLOUT)
+        late = AgentLostError(f"the target took no data for {timeout:.0f} s", SILENT)
+        if not self._sending.acquire(timeout=timeout):
+            raise late
         try:
+            self._refuse_where_closed()
+            rest, handle, writable = memoryview(content), self.process.stdin.fileno(), select.poll()
+            writable.register(handle, select.POLLOUT)
             while rest:
-                if not writable.poll(max(0.0, deadline - time.monotonic()) * 1000):
-                    raise AgentLostError(f"the target took no data for {timeout:.0f} s", SILENT)
-                with contextlib.suppress(BlockingIOError):
-                    rest = rest[os.write(handle, rest) :]
+                if writable.poll(TURN * 1000):
+                    with contextlib.suppress(BlockingIOError):
+                        rest = rest[os.write(handle, rest) :]
+                elif time.monotonic() > deadline:
+                    raise late
+                self._refuse_where_closed()
         except OSError as error:
             raise AgentLostError("the agent in the target ended", AGAIN) from error
+        finally:
+            self._sending.release()
+
+    def _refuse_where_closed(self) -> None:
+        if self._closed:
+            raise AgentLostError("the conversation with the agent is over", AGAIN)
 
     def receive(self, timeout: float) -> tuple[dict[str, Any], bytes] | None:
         """The next frame, or None at the end. Raises AgentLostError for silence, FrameError for garbage."""
@@ -75,8 +85,8 @@ class Channel:
 
     def close(self, timeout: float = CLOSING_SECONDS) -> int | None:
         """Ends the conversation; the process's exit code, or None when it had to be killed."""
-        self._closed = True
-        with contextlib.suppress(OSError):
+        self._closed = True  # which ends what is being sent
+        with self._sending, contextlib.suppress(OSError):
             self.process.stdin.close()
         exit_code = self.process.wait(timeout)
         if exit_code is None:
@@ -88,16 +98,19 @@ class Channel:
         return exit_code
 
     def _take(self, size: int) -> bytes:
-        left = self._deadline - time.monotonic()
-        if not self._rest:
-            try:
-                self._rest = self._arrived.get(timeout=max(0.0, left))
-            except queue.Empty:
-                left = 0.0
-        if left <= 0.0:
+        self._rest = self._rest or self._next()
+        if time.monotonic() > self._deadline:
             raise AgentLostError("the target does not answer in time", SILENT)
         piece, self._rest = self._rest[:size], self._rest[size:]
         return piece
+
+    def _next(self) -> bytes:
+        """What has arrived; nothing at the end, and where that is late."""
+        while time.monotonic() < self._deadline:
+            with contextlib.suppress(queue.Empty):
+                return self._arrived.get(timeout=max(0.0, min(TURN, self._deadline - time.monotonic())))
+            self._refuse_where_closed()
+        return b""
 
     def _pump_output(self) -> None:
         """Reads to the very end, so that the process is never kept from ending by a full pipe."""

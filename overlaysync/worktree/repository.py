@@ -30,8 +30,8 @@ class Located(Struct, frozen=True):
 _WHETHER = ("--is-bare-repository", "--is-inside-git-dir", "--is-inside-work-tree", "--absolute-git-dir")
 _WHERE = ("--show-toplevel", "--show-object-format", "--is-shallow-repository")
 _HEAD = ("HEAD^{commit}", "--symbolic-full-name", "HEAD")
-"""All asked at once. git answers in order, and ends at the first that it cannot answer: here, where the first
-ones are answered by no; at HEAD, where there is no commit."""
+"""git answers in this order, and stops at what it cannot answer: at ``_WHERE`` where there is no checkout, at
+``_HEAD`` where there is no commit."""
 
 # What an unfinished operation leaves in the worktree's git directory: file, its name, how to end it.
 # Order matters: a stopped rebase can hold a CHERRY_PICK_HEAD too.
@@ -56,7 +56,7 @@ def locate(directory: str) -> Located:
     """
     git = Git(directory)
     answer = git.run("rev-parse", *_WHETHER, *_WHERE, *_HEAD, expected=(0, 128))
-    lines = answer.text.splitlines()
+    lines = answer.text.removesuffix("\n").split("\n") if answer.text else []
     if len(lines) < len(_WHETHER):
         raise failure(directory, "rev-parse", answer.status, answer.messages)
     bare, inside_git, inside_checkout, git_directory = lines[: len(_WHETHER)]

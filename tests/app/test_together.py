@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import pytest
 
-from overlaysync.app.together import Together
+from overlaysync.app.together import POINTS, Together
 from overlaysync.errors import AnotherTargetError
 from overlaysync.model.ahead import Ahead
 
+T = TypeVar("T")
 Work = Callable[[Together], object]
 
 
@@ -24,7 +26,16 @@ def in_threads(together: Together, works: Sequence[Work]) -> list[object]:
             return error
 
     begun = [Ahead(lambda work=work: run(work)) for work in works]  # type: ignore[misc]
-    return [one.result() for one in begun]
+    return [within_seconds(one) for one in begun]
+
+
+def within_seconds(begun: Ahead[T]) -> T:
+    """A broken ``Together`` must not hang the tests."""
+    waiting = threading.Thread(target=begun.wait, daemon=True)
+    waiting.start()
+    waiting.join(20)
+    assert not waiting.is_alive()
+    return begun.result()
 
 
 def points(count: int) -> Work:
@@ -42,7 +53,7 @@ def leave(together: Together) -> str:
 
 
 def give_up(together: Together) -> str:
-    together.give_up()
+    together.give_up("the other")
     return "gave up"
 
 
@@ -55,8 +66,8 @@ def test_nobody_passes_before_all_are_here() -> None:
 
     waiting = Ahead(first)
     assert not passed.wait(0.05)
-    together.agree()
-    waiting.result()
+    within_seconds(Ahead(together.agree))
+    within_seconds(waiting)
     assert passed.is_set()
 
 
@@ -72,6 +83,15 @@ def test_one_that_left_is_not_waited_for() -> None:
 def test_nobody_passes_once_one_gave_up() -> None:
     ended = in_threads(Together(3), [points(3), give_up, points(3)])
     assert [type(one) for one in ended] == [AnotherTargetError, str, AnotherTargetError]
+    assert "the other could not be changed" in str(ended[0])
+
+
+def test_past_the_last_point_all_is_decided() -> None:
+    together = Together(1)
+    for _ in range(POINTS):
+        assert not together.is_decided
+        together.agree()
+    assert together.is_decided
 
 
 def test_a_point_that_was_passed_stays_passed() -> None:
@@ -87,7 +107,7 @@ def test_a_point_that_was_passed_stays_passed() -> None:
 
         def second(together: Together) -> None:
             together.agree()
-            together.give_up()
+            together.give_up("the other")
 
         ended = in_threads(together, [first, second])
         assert (seen, type(ended[0])) == (["passed"], AnotherTargetError)

@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -128,6 +130,7 @@ def test_one_that_cannot_be_reached_is_told_with_what_stands_in_the_way_of_other
 
 
 REQUESTS = ("open", "look", "begin", "apply", "read_back")
+LOST = "(agent.kill(), sys.exit(1))"
 
 
 @pytest.fixture(scope="module")
@@ -139,19 +142,30 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Pair:
     return Pair(local, beside(local, directory / "second"))
 
 
+@contextmanager
+def relayed(work: LocalScenario, request_name: str, evil: str) -> Iterator[None]:
+    """A relay that does harm for as long as this lasts."""
+    relay.install(work.environment.prefix, request_name, evil)
+    try:
+        yield
+    finally:
+        relay.install(work.environment.prefix, "", "")
+
+
 @pytest.mark.parametrize("request_name", REQUESTS)
-def test_what_fails_in_one_is_rolled_back_in_all(shared: Pair, request_name: str) -> None:
+def test_what_fails_in_one_is_rolled_back_in_all(shared: Pair, request_name: str, tmp_path: Path) -> None:
     """Its agent is lost at each request that it answers before the record."""
-    before = shared.files()
-    relay.install(shared.second.environment.prefix, request_name, "(agent.kill(), sys.exit(1))")
-    answer = shared.ask("push")
+    before, asked = shared.files(), tmp_path / "asked"
+    note = f"(open({str(asked)!r}, 'w').close(), frame(reply))[1]"
+    with relayed(shared.second, request_name, LOST), relayed(shared.first, "apply", note):
+        answer = shared.ask("push")
     assert (answer["outcome"], answer["exit_code"]) == ("failed", 7)
-    assert [codes(target) for target in answer["targets"]] == [["another-target"], ["agent-lost"]], [
-        t["problems"] for t in answer["targets"]
-    ]
-    relay.install(shared.second.environment.prefix, "", "")
+    held_back, lost = answer["targets"]
+    assert (codes(held_back), codes(lost)) == (["another-target"], ["agent-lost"]), held_back["problems"]
+    assert f"{shared.second.target} could not be changed" in held_back["problems"][0]["message"]
     assert shared.files()[0] == before[0]
     assert recorded(shared.first) is None
+    assert asked.exists() is (request_name == "apply")  # what is read back is asked for before that, too
     leads_on(shared, before)
 
 
@@ -168,9 +182,8 @@ def leads_on(pair: Pair, before: list[Tree]) -> None:
 def test_a_record_that_is_lost_is_told_of_its_target_alone(shared: Pair) -> None:
     """The last step of each is its own: what the others have recorded stands, and is said to stand."""
     before = shared.files()
-    relay.install(shared.second.environment.prefix, "record", "(agent.kill(), sys.exit(1))")
-    answer = shared.ask("push")
-    relay.install(shared.second.environment.prefix, "", "")
+    with relayed(shared.second, "record", LOST):
+        answer = shared.ask("push")
     assert (answer["outcome"], answer["exit_code"]) == ("failed", 7)
     assert answer["targets"][1]["outcome"] == "failed"
     stands = answer["targets"][0]["outcome"] == "applied"
@@ -182,28 +195,68 @@ def test_a_record_that_is_lost_is_told_of_its_target_alone(shared: Pair) -> None
     assert shared.files() == before
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-@pytest.mark.parametrize("request_name", ["interpreters", "begin", "apply", "read_back"])
-def test_a_host_that_ends_in_the_middle(
-    shared: Pair, request_name: str, number: signal.Signals, tmp_path: Path
-) -> None:
-    """While it waits for one of them, the other one is as far as it may go alone."""
-    before, reached = shared.files(), tmp_path / "reached"
-    relay.install(shared.second.environment.prefix, request_name, f"hold({str(reached)!r})")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "overlaysync", *shared.line("push", "--json")],
+def begun(pair: Pair) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "overlaysync", *pair.line("push", "--json")],
         env=os.environ,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    wait_for(reached, process)
-    process.send_signal(number)
-    result = ended(process)
-    relay.install(shared.second.environment.prefix, "", "")
+
+
+@pytest.mark.parametrize(
+    ("request_name", "number"),
+    [*((name, signal.SIGINT) for name in ("interpreters", "begin", "apply")), ("apply", signal.SIGKILL)],
+)
+def test_a_host_that_ends_in_the_middle(
+    shared: Pair, request_name: str, number: signal.Signals, tmp_path: Path
+) -> None:
+    """While it waits for one of them, the other one is as far as it may go alone."""
+    before, reached = shared.files(), tmp_path / "reached"
+    with relayed(shared.second, request_name, f"hold({str(reached)!r})"):
+        process = begun(shared)
+        wait_for(reached, process)
+        process.send_signal(number)
+        result = ended(process)
     if number is signal.SIGINT:
         assert codes(check_answer(result)) == ["interrupted"]
     leads_on(shared, before)
+
+
+def test_an_interrupt_while_content_is_sent(shared: Pair, tmp_path: Path) -> None:
+    """The agent gets no more of it, whoever is sending it just then."""
+    large = shared.first.project.path / "sample_pkg/layers/norm.py"
+    original = large.read_bytes()
+    before, reached = shared.files(), tmp_path / "reached"
+    large.write_text("#" + "x" * 20_000_000 + "\n")
+    slow = f"(open({str(reached)!r}, 'w').close(), send(1, frame(reply)), time.sleep(20), b'')[3]"
+    try:
+        with relayed(shared.second, "begin", slow):
+            process = begun(shared)
+            wait_for(reached, process)
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            assert codes(check_answer(ended(process))) == ["interrupted"]
+    finally:
+        large.write_bytes(original)
+    leads_on(shared, before)
+
+
+def test_an_interrupt_past_the_last_point_leaves_no_half(shared: Pair, tmp_path: Path) -> None:
+    """All have agreed, and one of them is slow to write its record."""
+    reached = tmp_path / "reached"
+    slow = f"(open({str(reached)!r}, 'w').close(), time.sleep(1), frame(reply))[2]"
+    before = shared.files()
+    with relayed(shared.second, "record", slow):
+        process = begun(shared)
+        wait_for(reached, process)
+        process.send_signal(signal.SIGINT)
+        assert codes(check_answer(ended(process))) == ["interrupted"]
+    assert [recorded(work) is not None for work in shared.both()] == [True, True]
+    assert shared.says() == ["generation 2: 1.0"] * 2
+    assert outcomes(shared.ask("revert")) == ["applied", "applied"]
+    assert shared.files() == before
 
 
 WRONG: dict[str, tuple[Callable[[Pair], list[str]], str]] = {
@@ -232,16 +285,34 @@ def test_one_target_by_two_names_is_a_usage_error(pair: Pair, tmp_path: Path) ->
     assert pair.first.answer() == "generation 1: 1.0"
 
 
+def last_line(pair: Pair, command: str) -> str:
+    return check_manners(pair.first.cli(*pair.line(command))).stdout.splitlines()[-1]
+
+
 def test_a_person_is_told_of_each_and_of_all(pair: Pair) -> None:
     shown = check_manners(pair.first.cli(*pair.line("push"))).stdout
     assert shown.count("applied: 1 file, read back") == 2
     assert shown.splitlines()[-1] == "✓ applied in all 2 targets"
+    assert last_line(pair, "verify") == "✓ unchanged in all 2 targets"
     engine = pair.second.environment.site_packages / "sample_pkg/engine.py"
     engine.write_text(engine.read_text() + "# by hand\n")
     pair.first.edit_generation(3)
-    shown = check_manners(pair.first.cli(*pair.line("push"))).stdout
     names = [work.target.removeprefix("local:") for work in pair.both()]
-    assert shown.splitlines()[-1] == f"✗ refused in {names[1]}; held back in {names[0]} (exit 5)"
+    assert last_line(pair, "push") == f"✗ refused in {names[1]}; held back in {names[0]} · exit 5"
+    assert last_line(pair, "verify") == f"✗ findings in {names[1]}; unchanged in {names[0]} · exit 1"
+    assert last_line(pair, "status") == f"✗ findings in {names[1]}; planned in {names[0]} · exit 1"
+
+
+@pytest.mark.parametrize("command", ["status", "verify"])
+def test_what_is_only_looked_at_is_told_of_each_by_itself(pair: Pair, command: str) -> None:
+    with relayed(pair.second, "open", LOST):
+        answer = pair.ask(command)
+        shown = check_manners(pair.first.cli(*pair.line(command))).stdout
+    fine = "planned" if command == "status" else "unchanged"
+    assert (answer["outcome"], answer["exit_code"], outcomes(answer)) == ("failed", 7, [fine, "failed"])
+    names = [work.target.removeprefix("local:") for work in pair.both()]
+    assert shown.splitlines()[-1] == f"✗ failed in {names[1]}; {fine} in {names[0]} · exit 7"
+    assert "✗ failed (exit 7)" in shown
 
 
 @pytest.mark.container

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -120,6 +121,33 @@ def test_what_is_closed_takes_nothing_more(open_channel: Open) -> None:
     channel.close()
     with pytest.raises(AgentLostError, match="is over"):
         channel.send(b"x", 1.0)
+
+
+@pytest.mark.parametrize("at", ["sending", "receiving"])
+def test_another_thread_ends_it(open_channel: Open, at: str) -> None:
+    """Nothing is written to a pipe's number any more that is somebody else's by then."""
+    channel, ended = open_channel("time.sleep(60)"), threading.Event()
+
+    def talk() -> None:
+        with pytest.raises(AgentLostError, match="is over"):
+            if at == "sending":
+                channel.send(b"x" * 10_000_000, 60.0)
+            else:
+                channel.receive(60.0)
+        ended.set()
+
+    threading.Thread(target=talk, daemon=True).start()
+    time.sleep(0.3)
+    number = channel.process.stdin.fileno()
+    channel.close(0.1)
+    reader, writer = os.pipe()
+    assert number in (reader, writer)
+    try:
+        assert ended.wait(5)
+        assert select.select([reader], [], [], 0)[0] == []
+    finally:
+        os.close(reader)
+        os.close(writer)
 
 
 def test_nothing_is_left_behind(tmp_path: Path) -> None:

@@ -273,13 +273,16 @@ def test_a_damaged_repository_is_told_in_gits_words(checkout: Repository) -> Non
         open_worktree(checkout.path)
 
 
-@pytest.mark.parametrize("state", ["branch", "detached", "tag of that name"])
+@pytest.mark.parametrize("state", ["branch", "detached", "tag of that name", "odd name"])
 def test_the_branch_of_head(checkout: Repository, state: str) -> None:
-    head = checkout.head
+    head, name = checkout.head, "main"
+    if state == "odd name":
+        name = "feature\u2028\u0085x"
+        checkout.git("switch", "--quiet", "--create", name)
     if state == "detached":
         checkout.git("switch", "--quiet", "--detach")
     if state == "tag of that name":
         checkout.git("update-ref", "refs/tags/HEAD", checkout.head)
     with open_worktree(checkout.path) as worktree:
-        branch = None if state == "detached" else "main"
+        branch = None if state == "detached" else name
         assert (worktree.repository.head, worktree.repository.branch) == (head, branch)
