@@ -195,6 +195,9 @@ def exit_codes_page() -> str:
             table(("code", "meaning", "of"), rows),
             "A refusal lists every problem that was found. With several kinds of problem the first of "
             f"{order} that applies is the exit code.",
+            "Of [several targets](how-it-proves.md#several-targets), `8` comes before these; where none of "
+            "them ends with one of all those, it is the greatest. One that was held back (`another-target`) "
+            "has the exit code of what held it back.",
             "The problems behind each: [problem codes](problem-codes.md).",
         ]
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -20,9 +21,10 @@ from overlaysync.worktree.repository import worktrees
 
 def list_manifests(options: Options, *, everywhere: bool = False) -> Result:
     """The manifests of this repository (or of all), newest first."""
-    records = store(options).list(None if everywhere else _roots(options))
+    kept, roots = store(options), _roots(options)
+    records, names = kept.list(None if everywhere else roots), kept.names(roots)
     details: dict[str, Any] = {
-        "manifests": [_summary(manifest) for manifest in records.manifests],
+        "manifests": [_summary(manifest, names) for manifest in records.manifests],
         "damaged": [f"{item.file}: {item.reason}" for item in records.damaged],
     }
     return _result("manifest list", details)
@@ -50,10 +52,10 @@ def compare_manifests(options: Options, reference: str, other: str | None = None
     before, after = (
         (records.before(named, roots), named) if other is None else (named, records.load(other, roots))
     )
-    difference = compare(before, after)
+    difference, names = compare(before, after), records.names(roots)
     details = {
-        "before": _summary(before),
-        "after": _summary(after),
+        "before": _summary(before, names),
+        "after": _summary(after, names),
         "difference": msgspec.to_builtins(difference),
         "same": difference.same,
     }
@@ -68,12 +70,16 @@ def _roots(options: Options) -> tuple[str, ...]:
     return (root,)
 
 
-def _summary(manifest: Manifest) -> dict[str, Any]:
-    """What tells one record from another. Of a carried state, root and branch are the development's."""
+def _summary(manifest: Manifest, names: Mapping[str, str]) -> dict[str, Any]:
+    """What tells one record from another. Of a carried state, root and branch are the development's.
+
+    ``names``: of this repository's records; any other is named by its whole id.
+    """
     repository = manifest.repository
     source = repository.ported or repository
     return {
         "id": manifest.id,
+        "name": names.get(manifest.id, manifest.id),
         "time": manifest.time,
         "command": manifest.command,
         "target": f"{manifest.target.kind}:{manifest.target.name}",

@@ -12,7 +12,7 @@ import click
 from overlaysync.cli import common
 from overlaysync.cli.collecting import collect_often
 from overlaysync.cli.terminal import Terminal, clean
-from overlaysync.model.moment import told
+from overlaysync.core.moments import told
 
 F = TypeVar("F", bound=Callable[..., Any])
 

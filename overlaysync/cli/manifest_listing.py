@@ -11,21 +11,15 @@ from overlaysync.cli.manifest_view import DIGITS, local_time
 from overlaysync.cli.terminal import Terminal, clean
 from overlaysync.core.counting import counted
 
-SHORTEST = 4
-"""Characters of a reference to a record."""
-
 
 def show(records: Sequence[dict[str, Any]], terminal: Terminal) -> None:
     """One record on a line; on two where the terminal is too narrow for that."""
-    names = Counter(_short(record["id"]) for record in records)
     folders = Counter(PurePath(root).name for root in {record["root"] for record in records})
     heads: list[tuple[str, ...]] = []
     tails: list[tuple[str, ...]] = []
     for record in records:
-        short = _short(record["id"])
-        name = short if len(short) >= SHORTEST and names[short] == 1 else record["id"]
         when = local_time(record["time"], "%Y-%m-%d %H:%M:%S")
-        heads.append(_cells(name, when, record["command"], counted(record["overlay"], "file")))
+        heads.append(_cells(record["name"], when, record["command"], counted(record["overlay"], "file")))
         tails.append(_cells(record["target"], record["distribution"], _worktree(record, folders)))
     rows = [(*head, *tail) for head, tail in zip(heads, tails, strict=True)]
     if terminal.holds(rows):
@@ -40,11 +34,6 @@ def show(records: Sequence[dict[str, Any]], terminal: Terminal) -> None:
 
 def _cells(*texts: str) -> tuple[str, ...]:
     return tuple(map(clean, texts))
-
-
-def _short(identity: str) -> str:
-    """The random part of an id, which stands for it on a command line."""
-    return identity.rpartition("-")[2]
 
 
 def _worktree(record: dict[str, Any], folders: Counter[str]) -> str:

@@ -107,8 +107,7 @@ def judge(
         return (_linked(linked) if linked else _unproven(content),)
     by_path = {file.path: file for file in files}
     problems = [
-        _judge_overlaid(item, by_path, overlay, originals)
-        or _judge_difference(item, touched, overlay.get(item.destination))
+        _judge_overlaid(item, by_path, overlay, originals) or _judge_difference(item, touched)
         for item in content.different
         if item.explained is None or (item.explained == "generated" and item.source in touched)
     ]
@@ -165,9 +164,7 @@ def _judge_overlaid(
     return None if placement is None else originals.judge(placement, files[item.destination])
 
 
-def _judge_difference(
-    item: Difference, touched: Mapping[RepoPath, Sha256 | None], placement: Placement | None
-) -> Problem:
+def _judge_difference(item: Difference, touched: Mapping[RepoPath, Sha256 | None]) -> Problem:
     hashes = (
         f"HEAD blob {item.head_blob[:12]}, target sha256 {_short(item.target_sha256)}, "
         f"worktree sha256 {_short(touched[item.source]) if item.source in touched else 'as HEAD'}"
@@ -177,17 +174,17 @@ def _judge_difference(
         return Problem(
             "original-differs", message, "change what the build makes it from, and rebuild", item.source
         )
-    if item.target_sha256 is not None and item.target_sha256 == item.record_sha256 and placement is None:
+    if item.target_sha256 is not None and item.target_sha256 == item.record_sha256:
         message = f"the image was built with another {item.destination} than HEAD's ({hashes})"
         line = f"generated = [{quoted_pattern(item.source)}]"
         next_step = f"rebuild from HEAD; if the build overwrites it, declare it: {line}"
         return Problem("content-differs", message, next_step, item.source)
-    if item.record_sha256 is None and placement is None:
+    if item.record_sha256 is None:
         message = (
             f"{item.destination} is not HEAD's, and RECORD has no hash to tell who changed it ({hashes})"
         )
         return Problem("content-differs", message, "rebuild the image from HEAD", item.source)
-    code = "original-differs" if item.source in touched or placement is not None else "drift"
+    code = "original-differs" if item.source in touched else "drift"
     what = "is missing" if item.target_sha256 is None else "was changed"
     message = f"{item.destination} {what} in the target after installation ({hashes})"
     return Problem(code, message, LEAVE if code == "drift" else RE_CREATE, item.source)

@@ -33,10 +33,11 @@ class Originals(Struct, frozen=True):
         current = file.sha256 if file.kind is FileKind.FILE else None
         if file.kind in (FileKind.FILE, FileKind.MISSING) and current == placement.original_sha256:
             return "push again, or take the rest back too: overlaysync revert"
-        if file.kind not in (FileKind.FILE, FileKind.MISSING) or not placement.destination.isprintable():
+        place = f"{self.root}/{placement.destination}"
+        if file.kind not in (FileKind.FILE, FileKind.MISSING) or not place.isprintable():
             return RE_CREATE
         if placement.original_sha256 is None or placement.installed_sha256 is None:
-            what, line = "remove it", shlex.join(["rm", f"{self.root}/{placement.destination}"])
+            what, line = "remove it", shlex.join(["rm", place])
         else:
             what, line = "put the original back", self._copy(placement.destination)
         command = f"{self.shell} {shlex.quote(line)}" if self.shell else line
@@ -44,10 +45,11 @@ class Originals(Struct, frozen=True):
         return f"{saved}{what}, and push or revert again: {command}"
 
     def _copy(self, destination: InstalledPath) -> str:
-        """Never in place: what stands there may be a link, and its other name an installer's cache."""
+        """Never in place: there, or beside it, may be a link, and its other name an installer's cache."""
         there = f"./{destination}" if destination.startswith("-") else destination
-        copy = shlex.join(["cp", "-p", self.kept(destination), f"{there}.new"])
-        line = f"cd {shlex.quote(self.root)} && {copy} && {shlex.join(['mv', '-f', f'{there}.new', there])}"
+        new = f"{there}.new"
+        steps = (["cd", self.root], ["rm", "-f", new], ["cp", "-p", self.kept(destination), new])
+        line = " && ".join(map(shlex.join, (*steps, ["mv", "-f", new, there])))
         return line if self.shell else f"({line})"
 
     def judge(self, placement: Placement, file: InstalledFile) -> Problem | None:

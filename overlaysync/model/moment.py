@@ -11,11 +11,6 @@ from overlaysync.model.result import Result
 Event = Literal["watching", "applied", "unchanged", "refused", "waiting", "paused", "failed", "lost", "ended"]
 
 
-def told(event: str, message: str) -> str:
-    """What happened, and what is said of it; once, where that says it again."""
-    return message if message.startswith(event) else f"{event}: {message}"
-
-
 class Moment(Struct, frozen=True):
     """Something worth telling.
 

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePath
 from typing import NamedTuple
@@ -99,6 +100,18 @@ class ManifestStore:
             return file
         return Path(reference) if "/" in reference else self._find(reference, roots)
 
+    def names(self, roots: Roots) -> dict[str, str]:
+        """By id, what stands for each record of these worktrees: the random part, where ``find`` takes it."""
+        parts = {file.stem: _random_part(file.stem) for file in self._files(roots)}
+        meant = {
+            length: Counter(start for name in parts for start in {name[:length], parts[name][:length]})
+            for length in {len(part) for part in parts.values()}
+        }
+        return {
+            name: part if len(part) >= _SHORTEST_REFERENCE and meant[len(part)][part] == 1 else name
+            for name, part in parts.items()
+        }
+
     def read(self, file: Path) -> Manifest:
         """The manifest in a file. Raises UsageError where it is damaged."""
         try:
@@ -185,7 +198,11 @@ def _place(manifest: Manifest) -> tuple[str, str, str]:
 
 def _refers(reference: str, name: str) -> bool:
     """Whether a reference is the beginning of an id or of its random part."""
-    return name.startswith(reference) or name.rpartition("-")[2].startswith(reference)
+    return name.startswith(reference) or _random_part(name).startswith(reference)
+
+
+def _random_part(name: str) -> str:
+    return name.rpartition("-")[2]
 
 
 def repository_key(root: str) -> str:

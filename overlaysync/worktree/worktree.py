@@ -41,7 +41,7 @@ from overlaysync.worktree.repository import (
 )
 
 _TRIES = 5  # to capture a worktree that is written to meanwhile
-_FEW = 32  # blobs are read in less time than git takes to start
+_FEW = 32  # blobs of source are read in less time than another git takes to start; a large one is read whole
 _STREAM_PIECE = 256 * 1024 - 1  # a CR held back from the piece before may come on top
 
 

@@ -56,6 +56,18 @@ def test_a_whole_id_or_a_path_means_any(options: Options, tmp_path: Path) -> Non
     assert shown(options, str(file)) == ELSEWHERE
 
 
+@pytest.mark.parametrize(
+    ("everywhere", "names"), [(False, ["00aa11", "3f9c2a"]), (True, [ELSEWHERE, "00aa11", "3f9c2a"])]
+)
+def test_what_a_list_names_is_shown(options: Options, everywhere: bool, names: list[str]) -> None:
+    """A part of an id means this repository, so that of another one's record would mean none."""
+    listed = list_manifests(options, everywhere=everywhere).details["manifests"]
+    assert [item["name"] for item in listed] == names
+    assert [shown(options, item["name"]) for item in listed] == [item["id"] for item in listed]
+    compared = compare_manifests(options, ELSEWHERE, "latest").details
+    assert [compared[side]["name"] for side in ("before", "after")] == [ELSEWHERE, "00aa11"]
+
+
 def test_both_sides_of_a_comparison(options: Options) -> None:
     assert compare_manifests(options, NEW, "latest").details["same"]
     roots = [

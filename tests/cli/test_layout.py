@@ -77,7 +77,7 @@ def test_a_path_that_fits_the_screen_is_not_cut() -> None:
 
 LISTED = """
 from overlaysync.cli.manifest_listing import show
-record = {"id": "20261129T161500.250Z-3f9c2a", "time": "2026-11-29T16:15:00+00:00", "command": "push"}
+record = {"name": "3f9c2a", "time": "2026-11-29T16:15:00+00:00", "command": "push"}
 record |= {"overlay": 1, "target": "docker:dev", "distribution": "sample 1.0", "ported": False}
 record |= {"root": "/home/dev/sample", "branch": BRANCH}
 show([record], Terminal())

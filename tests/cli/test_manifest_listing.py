@@ -11,6 +11,7 @@ from overlaysync.cli.terminal import Terminal
 
 RECORD: dict[str, Any] = {
     "id": "20261129T161500.250Z-3f9c2a",
+    "name": "3f9c2a",
     "time": "2026-11-29T16:15:00+00:00",
     "command": "push",
     "overlay": 1,
@@ -38,9 +39,9 @@ def test_what_a_line_tells(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_worktrees_and_branches_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
     others: list[dict[str, Any]] = [
-        {"id": "20261129T161500.250Z-aaaaaa", "root": "/home/dev/other/sample", "branch": None},
-        {"id": "20261129T161500.250Z-bbbbbb", "root": "/home/dev/third", "ported": True},
-        {"id": "20261129T161500.250Z-cccccc", "root": "/"},
+        {"root": "/home/dev/other/sample", "branch": None},
+        {"root": "/home/dev/third", "ported": True},
+        {"root": "/"},
     ]
     assert [line[-1] for line in shown(capsys, {}, *others)] == [
         "/home/dev/sample (main)",
@@ -48,13 +49,6 @@ def test_worktrees_and_branches_are_told_apart(capsys: pytest.CaptureFixture[str
         "third (main, by port)",
         "/ (main)",
     ]
-
-
-def test_a_name_is_one_that_show_takes(capsys: pytest.CaptureFixture[str]) -> None:
-    """The random part, where that is long enough and no other record has it."""
-    twins = ["20261129T161500.250Z-3f9c2a", "20261129T161500.251Z-3f9c2a"]
-    others: list[dict[str, Any]] = [{"id": name} for name in (*twins, "2026-abc", "2026")]
-    assert [line[0] for line in shown(capsys, *others)] == [*twins, "2026-abc", "2026"]
 
 
 def test_nothing_of_a_record_reaches_the_terminal_raw(capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,7 +63,7 @@ def test_no_record_is_no_line(capsys: pytest.CaptureFixture[str]) -> None:
 def difference(**more: Any) -> dict[str, Any]:
     """What ``manifest diff`` has to tell of two records that do not differ."""
     told = {"before": "one", "after": "other", "facts": [], "added": [], "removed": [], "changed": [], **more}
-    return {"before": RECORD, "after": {**RECORD, "id": "2026-bbbb"}, "difference": told, "same": not more}
+    return {"before": RECORD, "after": {**RECORD, "name": "bbbb"}, "difference": told, "same": not more}
 
 
 def test_that_nothing_differs_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -112,6 +112,14 @@ def test_a_change_over_our_overlay_is_not_explained_by_it() -> None:
     assert problems == [("original-differs", "src/pkg/a.py")]
 
 
+def test_an_original_that_stands_again_is_the_builds_whatever_head_is_by_now() -> None:
+    files = [installed("pkg/a.py", "a"), *SOUND[1:]]
+    there = [placement("src/pkg/a.py", "pkg/a.py", "a", "ours")]
+    assert looked(files, overlay=there)[1] == []
+    _, problems = looked(files, overlay=there, head={**HEAD, "src/pkg/a.py": "next"})
+    assert problems == [("content-differs", "src/pkg/a.py")]
+
+
 def test_a_file_that_the_build_overwrites_is_explained_when_declared_but_never_pushed() -> None:
     files = [installed("pkg/a.py", "built"), *SOUND[1:]]
     content, problems = looked(files, generated=["src/pkg/a.py"])

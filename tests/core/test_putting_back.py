@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import subprocess
+from pathlib import Path
 
 import pytest
 from msgspec import structs
@@ -18,7 +21,7 @@ ADDED = placement("src/pkg/new.py", "pkg/new.py", None, "new")
 REMOVED = placement("src/pkg/old.py", "pkg/old.py", "old", None)
 SAVE = "save the target's file if it matters; then "
 COPY = (
-    "cd /site && cp -p '.overlaysync/my-pkg/originals/pkg/a b.py' 'pkg/a b.py.new'"
+    "cd /site && rm -f 'pkg/a b.py.new' && cp -p '.overlaysync/my-pkg/originals/pkg/a b.py' 'pkg/a b.py.new'"
     " && mv -f 'pkg/a b.py.new' 'pkg/a b.py'"
 )
 
@@ -70,6 +73,30 @@ def test_what_is_no_file_or_no_word_is_not_copied_over() -> None:
     for item, file in ((EDITED, link), (odd, of(odd, "by hand"))):
         problem = IN_A_CONTAINER.judge(item, file)
         assert problem is not None and problem.next_step == RE_CREATE
+    below = structs.replace(IN_A_CONTAINER, root="/a\nsite")
+    assert below.way_back(EDITED, of(EDITED, "by hand")) == RE_CREATE
+    assert below.way_back(ADDED, of(ADDED, "by hand")) == RE_CREATE
+
+
+@pytest.mark.parametrize("shell", ["", "sh -c"], ids=["here", "in a container"])
+@pytest.mark.parametrize("destination", ["pkg/a b.py", 'pkg/it\'s "$HOME" & `b`\\.py', "-f.py", "pkg/é;*.py"])
+def test_the_command_writes_through_no_link(tmp_path: Path, shell: str, destination: str) -> None:
+    """Neither where the original goes, nor by the name of the copy beside it."""
+    site, cache = tmp_path / "my 'site'", tmp_path / "cache"
+    kept, file = site / ".overlaysync/my-pkg/originals" / destination, site / destination
+    for path, content in ((kept, "head"), (cache, "cached"), (file, "by hand")):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    beside = Path(f"{file}.new")
+    item = placement(f"src/{destination}", destination, "head", "edited")
+    said = Originals(shell, str(site), "my-pkg").way_back(item, of(item, "by hand"))
+    for link in (beside.symlink_to, beside.hardlink_to):
+        file.unlink()
+        os.link(cache, file)
+        link(cache)
+        subprocess.run(said.rpartition(" again: ")[2], shell=True, check=True, cwd=tmp_path)
+        assert (file.read_text(), cache.read_text()) == ("head", "cached")
+        assert not file.is_symlink() and not os.path.lexists(beside)
 
 
 def test_a_name_is_no_option() -> None:

@@ -88,7 +88,11 @@ def test_another_repository_has_its_own_manifests(local: LocalScenario, tmp_path
     listing = check_answer(local.cli("-C", other.path, "manifest", "list", "--json"))
     assert listing["details"]["manifests"] == []
     everywhere = check_answer(local.cli("-C", other.path, "manifest", "list", "--all", "--json"))
-    assert len(everywhere["details"]["manifests"]) == 1
+    [record] = everywhere["details"]["manifests"]
+    line = ("-C", other.path, "manifest")
+    [name, *_] = check_manners(local.cli(*line, "list", "--all")).stdout.split()
+    shown = check_answer(local.cli(*line, "show", name, "--json"))
+    assert (name, shown["details"]["manifest"]["id"]) == (record["id"], record["id"])
 
 
 def test_a_manifest_that_the_host_cannot_keep(local: LocalScenario, tmp_path: Path) -> None:

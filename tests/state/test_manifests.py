@@ -88,6 +88,26 @@ def test_references_within_one_repository(store: ManifestStore) -> None:
     assert refusal(store, "latest", ("/nowhere",)).next_step == HOW_TO_GET_ONE
 
 
+def test_a_name_is_one_that_a_record_is_found_by(store: ManifestStore) -> None:
+    """The random part, where that is long enough and means no other record."""
+    here = ("/home/dev/sample",)
+    assert store.names(here) == {FIRST.id: "3f9c2a", SECOND.id: "00aa11"}
+    assert store.names(None)[OTHER.id] == "77bb66"
+    others = [
+        "20261130T000000.000Z-00aa11",
+        "2026-abc",
+        "2026",
+        "2026-3f9c2a0",
+        "20261130T000000.001Z-202611",
+    ]
+    for identity in others:
+        store.save(manifest(identity))
+    whole = {identity: identity for identity in (*others, FIRST.id, SECOND.id)}
+    assert store.names(here) == {**whole, "2026-3f9c2a0": "3f9c2a0"}
+    for identity, name in store.names(here).items():
+        assert store.load(name, here).id == identity
+
+
 def test_a_whole_id_is_found_wherever_it_belongs_to(store: ManifestStore) -> None:
     assert store.load(OTHER.id, ("/home/dev/sample",)) == OTHER
 

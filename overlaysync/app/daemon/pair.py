@@ -13,8 +13,9 @@ from overlaysync.app.port import Source
 from overlaysync.app.telling import after, moment
 from overlaysync.app.watch import Pace, watch
 from overlaysync.config.daemon import PairConfiguration
+from overlaysync.core.moments import told
 from overlaysync.errors import OverlaysyncError
-from overlaysync.model.moment import Event, Moment, told
+from overlaysync.model.moment import Event, Moment
 from overlaysync.watching.wakeups import Wakeups
 
 AGAIN_SECONDS = 5.0
