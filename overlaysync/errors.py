@@ -115,6 +115,13 @@ class SupersededError(LockedError):
     default_code = "superseded"
 
 
+class TargetChangedError(OverlaysyncError):
+    """The target's files are others than when they were looked at, which was a while ago."""
+
+    exit_code = 5
+    default_code = "target-changed"
+
+
 class OverlayDamagedError(OverlaysyncError):
     """Our own record in the target cannot be read, or a newer version wrote it."""
 
@@ -190,6 +197,7 @@ ERROR_CODES: dict[str, str] = {
     "locked": "Another run works on the same target.",
     "superseded": "The overlay that a watch put there was taken away, or another worktree's took its place; "
     "the watch puts it there again with the next change of its own.",
+    "target-changed": "While other targets were waited for, somebody changed files of the distribution here.",
     "overlay-damaged": "Our own record in the target cannot be read, or a newer version wrote it.",
     "internal": "A bug of ours; the message names a report file.",
     "interrupted": "The user interrupted the run; what was not recorded is rolled back, by the next "

@@ -69,7 +69,8 @@ def judged_cache(directory: Path | None, root: str, not_built: tuple[str, ...]) 
     """That of a worktree, and of patterns of what no build reads; the same one at each look of a watch."""
     if directory is None or JUDGE is None:
         return JudgedCache(None)
-    return JudgedCache(cache_file(directory, KIND, json.dumps([root, not_built, sys.version, JUDGE])))
+    parser = [sys.version, getattr(sys, "get_int_max_str_digits", int)()]
+    return JudgedCache(cache_file(directory, KIND, json.dumps([root, not_built, parser, JUDGE])))
 
 
 def _is_unsure(judged: ClassifiedChange) -> bool:

@@ -21,13 +21,15 @@ from overlaysync.app.timing import Stages
 from overlaysync.app.transact import carry_out, expected_after
 from overlaysync.core.planning import is_in_place
 from overlaysync.core.prepush import packages_of, unshipped_in
-from overlaysync.errors import BaselineError
+from overlaysync.errors import BaselineError, TargetChangedError
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Operation
 from overlaysync.model.problem import exit_code
 from overlaysync.model.result import Result
 from overlaysync.worktree.worktree import Worktree
 
+A_WHILE = 2.0
+"""Seconds; a single push takes about as long from its look at the target to its last proof."""
 Hold = Callable[[Situation], None]
 """Raises to give up; asked when everything is read, and again before anything is renamed."""
 
@@ -71,9 +73,21 @@ def push_over(
         return result_of("push", "planned", 0, target, situation, stages.milliseconds())
     if is_in_place(situation.plan, situation.reading.overlay):
         return _unchanged(target, situation, stages)
-    run.agree()
+    if run.agree() > A_WHILE:
+        _look_again(target, situation)
     manifest = _apply(run, worktree, situation, hold)
     return applied(result_of("push", "planned", 0, target, situation, {}), manifest, run.options, stages)
+
+
+def _look_again(target: Contact, situation: Situation) -> None:
+    """Raises TargetChangedError where the inventory is not the one that everything was proven of."""
+    before = situation.reading.inventory
+    now = target.open(situation.reading.snapshot.repository.object_format)
+    if (now.files, now.record_sha256, now.manifest) != (before.files, before.record_sha256, before.manifest):
+        raise TargetChangedError(
+            "files of the distribution changed while other targets were waited for; nothing was written here",
+            "run the command again",
+        )
 
 
 def _unchanged(target: Contact, situation: Situation, stages: Stages) -> Result:

@@ -86,7 +86,9 @@ def problems_of(problems: Sequence[Problem]) -> tuple[ResultProblem, ...]:
     )
 
 
-def failure_of(command: str, error: OverlaysyncError, target: ResultTarget) -> Result:
+def failure_of(
+    command: str, error: OverlaysyncError, target: ResultTarget, details: dict[str, Any] | None = None
+) -> Result:
     """The result for one of several targets where an error ended the run."""
     return Result(
         command=command,
@@ -94,6 +96,7 @@ def failure_of(command: str, error: OverlaysyncError, target: ResultTarget) -> R
         exit_code=error.exit_code,
         target=target,
         problems=(ResultProblem(error.code, None, error.message, error.next_step),),
+        details=details or {},
     )
 
 

@@ -18,7 +18,7 @@ from overlaysync.app.report import failure_of, target_of
 from overlaysync.app.timing import Stages
 from overlaysync.app.together import Agree, Together, unasked
 from overlaysync.core.several import as_one
-from overlaysync.errors import OverlaysyncError, UsageError
+from overlaysync.errors import AgentBugError, OverlaysyncError, UsageError
 from overlaysync.model.ahead import Ahead
 from overlaysync.model.result import Result, ResultTarget
 from overlaysync.worktree.worktree import Worktree
@@ -165,17 +165,18 @@ def _use(reached: Reached, *, command: str, use: Use, together: Together) -> Res
     if isinstance(found, OverlaysyncError):
         return failure_of(command, found, ResultTarget(kind="unknown", name=reached.name))
 
-    def agree() -> None:
+    def agree() -> float:
         stages("waiting for the other targets")
-        together.agree()
+        return together.agree(found.changed_at)  # an agent that nobody speaks to ends after a while
 
     try:
         result = use(Run(found, reached.call.options, stages, agree))
-    except OverlaysyncError as error:
-        result = failure_of(command, error, target_of(found))
-    except BaseException:
-        together.give_up(reached.name)
-        raise
+    except BaseException as error:
+        if not isinstance(error, OverlaysyncError) or isinstance(error, AgentBugError):
+            together.give_up(reached.name)
+            raise
+        recovered = found.session.recovered
+        result = failure_of(command, error, target_of(found), {"recovered": recovered})
     if result.outcome in ("refused", "failed"):
         together.give_up(reached.name)
     else:

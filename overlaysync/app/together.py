@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 from overlaysync.errors import AnotherTargetError
 
-Agree = Callable[[], None]
-"""Returns where all others have come as far. Raises AnotherTargetError where one of them will not."""
+Agree = Callable[[], float]
+"""Returns, where all others have come as far, the seconds that it took. Raises AnotherTargetError where one
+of them will not."""
+PATIENCE = 60.0
+"""Seconds after which whoever waits gives a sign of life."""
 
 
 POINTS = 3
 """At which a use case that changes a target agrees: before anything is staged, renamed, recorded."""
 
 
-def unasked() -> None:
+def unasked() -> float:
     """An ``Agree`` of a run that is the only one."""
+    return 0.0
 
 
 class Together:
@@ -29,15 +34,29 @@ class Together:
         self._passed = 0  # points
         self._given_up_by: str | None = None
 
-    def agree(self) -> None:
-        """Waits until all who have not left are here. Raises AnotherTargetError once somebody gave up."""
+    def agree(self, sign_of_life: Callable[[], object] = lambda: None) -> float:
+        """Waits until all who have not left are here; for how many seconds.
+
+        ``sign_of_life``: given again and again by who waits long; its error is the one that is raised.
+
+        Raises AnotherTargetError once somebody gave up.
+        """
+        began = time.monotonic()
         with self._changed:
             point = self._passed
             self._waiting += 1
             self._pass_where_all_are_here()
-            self._changed.wait_for(lambda: self._given_up_by is not None or self._passed > point)
-            if self._passed == point:
-                raise AnotherTargetError(self._given_up_by or "")
+        while not self._is_settled(point):
+            sign_of_life()
+        if self._passed == point:
+            raise AnotherTargetError(self._given_up_by or "")
+        return time.monotonic() - began
+
+    def _is_settled(self, point: int) -> bool:
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: self._given_up_by is not None or self._passed > point, PATIENCE
+            )
 
     def leave(self) -> None:
         """For a run that has nothing more to agree upon."""

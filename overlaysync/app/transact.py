@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Mapping
 from overlaysync.app.contact import Contact
 from overlaysync.app.options import Stage
 from overlaysync.app.read_back import ReadBack, read_back
-from overlaysync.app.reading import refuse_workload
+from overlaysync.app.reading import find_workload, refuse_workload
 from overlaysync.app.records import Task, make_manifest, new_manifest_id, overlay_of
 from overlaysync.app.timing import Stages
 from overlaysync.app.together import Agree, unasked
-from overlaysync.errors import AgentLostError, ApplyError
+from overlaysync.core.finding import listed
+from overlaysync.errors import AgentLostError, ApplyError, OverlaysyncError
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Operation, Placement, Plan
 from overlaysync.model.target import InstalledPath
@@ -41,6 +42,7 @@ def carry_out(
     identity = new_manifest_id()
     contact, plan = task.contact, task.plan
     session = contact.session
+    in_place = False
     try:
         stages("copying")
         session.begin(identity, plan.operations, executable, _directories(task.previous))
@@ -51,6 +53,7 @@ def carry_out(
         last_look()
         refuse_workload(contact, task.inventory)
         stages("applying")
+        in_place = True
         prefix = contact.interpreter.pycache_prefix
         done = session.apply([prefix] if prefix is not None else [], contact.interpreter.search_path)
         stages("reading back")
@@ -70,6 +73,8 @@ def carry_out(
         raise
     except BaseException as error:
         _roll_back(contact, error, stages)
+        if in_place and isinstance(error, OverlaysyncError):
+            error.message += _left_with_it(task)
         if type(error) is ApplyError:
             raise _undone(error) from error
         raise
@@ -97,6 +102,16 @@ def _refuse(proof: ReadBack) -> None:
         first = proof.problems[0]
         more = f" (and {len(proof.problems) - 1} more)" if len(proof.problems) > 1 else ""
         raise ApplyError(f"read-back failed: {first.message}{more}", first.next_step, code="read-back")
+
+
+def _left_with_it(task: Task) -> str:
+    """Processes that started while the files were in place, and that nobody will ask about again."""
+    try:
+        running = find_workload(task.contact, task.inventory.root).processes
+    except OverlaysyncError:
+        return ""
+    names = [f"process {process.pid} {process.name}" for process in running]
+    return f"; {listed(names)} may have loaded what was taken back: restart what is to run" if names else ""
 
 
 def _undone(error: ApplyError) -> ApplyError:

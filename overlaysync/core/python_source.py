@@ -16,8 +16,10 @@ from overlaysync.core.imported_names import Names, read
 from overlaysync.core.python_differences import differ_in_names_or_values, only_comments_differ
 
 FORMATTING_ONLY = "comments or formatting only"
-PARSER_FAILURES = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What parser and compiler raise for a text that is no Python: also NUL bytes and too deep nesting."""
+NO_PYTHON = (SyntaxError, ValueError)
+"""What parser and compiler raise for a text that is no Python of this version; the latter for NUL bytes."""
+PARSER_FAILURES = (*NO_PYTHON, RecursionError, MemoryError)
+"""The last two say nothing of the text: the same one may be parsed with more room."""
 
 _WORDS = bytes(
     byte if (chr(byte).isalnum() and byte < 128) or byte == ord("_") else ord(" ") for byte in range(256)
@@ -73,7 +75,7 @@ def _is_plain(content: bytes | None, code: CodeType | None) -> bool:
 def _compiled_if_it_can_be(content: bytes | None) -> CodeType | None:
     try:
         return _compile(content)
-    except PARSER_FAILURES:
+    except NO_PYTHON:
         return None
 
 
@@ -127,7 +129,7 @@ def _judge_plain(before: bytes | None, after: bytes | None) -> Judgement:
     new = _syntax(after)
     try:
         old = _syntax(before)
-    except PARSER_FAILURES:
+    except NO_PYTHON:
         old = _syntax(None)
     return Judgement(note=FORMATTING_ONLY if definitions.same_syntax(old, new) else _note(before, after))
 
@@ -136,7 +138,7 @@ def _judge_sides(before: bytes | None, after: bytes | None) -> Judgement:
     new, note = parse(after), _note(before, after)
     try:
         old = parse(before)
-    except PARSER_FAILURES:
+    except NO_PYTHON:
         # HEAD's side is no Python of the host's version: nothing to pair with, so everything is new.
         old = parse(None)
     removed, written = definitions.difference(old.units, new.units)

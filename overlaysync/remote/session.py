@@ -41,6 +41,7 @@ class AgentSession:
         self._channel = channel
         self._requests = 0
         self._has_left = False
+        self.recovered: str | None = None  # what of an interrupted transaction was settled, and how
         self.is_preparing = False  # what was asked first is answered after that
         self.hello = hello
 
@@ -131,6 +132,7 @@ class AgentSession:
         if any(item.files is None and told.get(item.path) != item.fingerprint for item in listing):
             raise errors.AgentLostError("the target's answer is about other files", NOT_OURS)
         inventory: Inventory = typed({**answer, "files": ()}, Inventory)
+        self.recovered = inventory.recovered or self.recovered
         if known is None:
             files = [file for item in listing for file in item.files or ()]
         else:

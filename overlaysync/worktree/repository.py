@@ -82,11 +82,12 @@ def locate(directory: str) -> Located:
         if there.removesuffix("\n") != git_directory:
             raise _checked_out_elsewhere(directory)
     head = ObjectId(named[0]) if named and is_full_id(named[0], object_format) else None
-    return Located(root, git_directory, object_format, shallow == "true", head, _reference(git, named[1:]))
+    reference = _reference(git, named[1:]) if head is not None else None
+    return Located(root, git_directory, object_format, shallow == "true", head, reference)
 
 
 def _reference(git: Git, named: list[str]) -> str | None:
-    """The branch that git named; it names none where there is no commit, or something else is called HEAD."""
+    """The branch that git named; it names none where something else is called HEAD."""
     if named:
         return named[0] if named != ["HEAD"] else None
     return git.run("symbolic-ref", "--quiet", "HEAD", expected=(0, 1)).text.strip() or None

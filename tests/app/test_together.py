@@ -8,8 +8,9 @@ from typing import TypeVar
 
 import pytest
 
+from overlaysync.app import together as together_module
 from overlaysync.app.together import POINTS, Together
-from overlaysync.errors import AnotherTargetError
+from overlaysync.errors import AgentLostError, AnotherTargetError
 from overlaysync.model.ahead import Ahead
 
 T = TypeVar("T")
@@ -84,6 +85,26 @@ def test_nobody_passes_once_one_gave_up() -> None:
     ended = in_threads(Together(3), [points(3), give_up, points(3)])
     assert [type(one) for one in ended] == [AnotherTargetError, str, AnotherTargetError]
     assert "the other could not be changed" in str(ended[0])
+
+
+def test_who_waits_long_gives_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(together_module, "PATIENCE", 0.01)
+    together, signs = Together(2), threading.Semaphore(0)
+    waiting = Ahead(lambda: together.agree(signs.release))
+    for _ in range(3):
+        assert signs.acquire(timeout=20)
+    together.agree()
+    assert within_seconds(waiting) > 0.02
+
+
+def test_who_has_no_sign_of_life_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(together_module, "PATIENCE", 0.01)
+
+    def lost() -> None:
+        raise AgentLostError("gone")
+
+    with pytest.raises(AgentLostError):
+        Together(2).agree(lost)
 
 
 def test_past_the_last_point_all_is_decided() -> None:

@@ -286,12 +286,14 @@ BROKEN = {
     "no UTF-8": b"a = '\xff'\n",
     "an unknown encoding": b"# -*- coding: nonsense -*-\n",
     "deep nesting": b"a = " + b"(" * 5000 + b")" * 5000 + b"\n",
-    "a long chain of signs": b"a = " + b"-" * 200_000 + b"1\n",
     "a merge conflict": b"<<<<<<< HEAD\na = 1\n=======\na = 2\n>>>>>>> x\n",
 }
 
 
-@pytest.mark.parametrize("after", BROKEN.values(), ids=BROKEN.keys())
+TOO_DEEP = b"a = " + b"-" * 200_000 + b"1\n"
+
+
+@pytest.mark.parametrize("after", [*BROKEN.values(), TOO_DEEP], ids=[*BROKEN.keys(), "a long chain of signs"])
 def test_what_python_would_refuse_is_a_syntax_error(after: bytes) -> None:
     classified = judged("a.py", b"a = 1\n", after)
     assert (classified.change_class.value, codes(classified)) == ("python", ["syntax-error"])
@@ -303,6 +305,12 @@ def test_a_file_that_is_mended_is_judged_whole(before: bytes) -> None:
     assert codes(judged("a.py", before, b"a = 2\n")) == []
     assert codes(judged("a.py", before, b"from . import _C\n")) == ["binding-change"]
     assert codes(judged("a.py", before, None)) == []
+
+
+@pytest.mark.parametrize("after", [b"a = 2\n", None])
+def test_what_a_parser_had_no_room_for_is_not_called_empty(after: bytes | None) -> None:
+    """HEAD's side may call an operator, of which nothing would be seen: that is no class of the change."""
+    assert codes(judged("a.py", b"from . import _C\n" + TOO_DEEP, after)) == ["syntax-error"]
 
 
 ENCODED = {

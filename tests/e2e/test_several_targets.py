@@ -195,6 +195,58 @@ def test_a_record_that_is_lost_is_told_of_its_target_alone(shared: Pair) -> None
     assert shared.files() == before
 
 
+def test_what_started_meanwhile_is_told_where_all_is_taken_back(shared: Pair, tmp_path: Path) -> None:
+    """It has loaded what no target holds any more."""
+    before, reached = shared.files(), tmp_path / "reached"
+    slow = f"(open({str(reached)!r}, 'w').close(), time.sleep(6), agent.kill(), sys.exit(1))"
+    with relayed(shared.second, "apply", slow):
+        process = begun(shared)
+        wait_for(reached, process)
+        deadline = time.monotonic() + 20
+        while shared.first.answer() != "generation 2: 1.0":
+            assert time.monotonic() < deadline
+        program = [str(shared.first.environment.executable), "-c", "import sample_pkg, time; time.sleep(60)"]
+        server = subprocess.Popen(program, cwd=tmp_path)
+        try:
+            answer = check_answer(ended(process))
+        finally:
+            server.kill()
+            server.wait()
+    message = answer["targets"][0]["problems"][0]["message"]
+    assert f"process {server.pid}" in message
+    assert "may have loaded what was taken back" in message
+    leads_on(shared, before)
+
+
+def test_what_changes_while_another_is_waited_for_is_seen(shared: Pair) -> None:
+    """The look at the fast one is old by the time at which the slow one has been looked at."""
+    before, config = shared.files(), shared.first.environment.site_packages / "sample_pkg/config.py"
+    original, status = config.read_bytes(), config.stat()
+    edit = f"open({str(config)!r}, 'ab').write(b'# drift')"
+    with relayed(shared.second, "look", f"(time.sleep(5), {edit}, frame(reply))[2]"):
+        answer = shared.ask("push")
+    assert (answer["exit_code"], codes(answer)) == (5, ["target-changed"])
+    assert outcomes(answer) == ["refused", "refused"]
+    config.write_bytes(original)
+    os.utime(config, ns=(status.st_atime_ns, status.st_mtime_ns))
+    leads_on(shared, before)
+
+
+def test_what_was_settled_is_told_of_a_target_that_is_held_back(shared: Pair) -> None:
+    before = shared.files()
+    with relayed(shared.first, "apply", LOST):
+        shared.first.push()
+    engine = shared.second.environment.site_packages / "sample_pkg/engine.py"
+    original, status = engine.read_bytes(), engine.stat()
+    engine.write_bytes(original + b"# by hand")
+    answer = shared.ask("push")
+    assert codes(answer["targets"][0]) == ["another-target"]
+    assert "rolled back" in str(answer["targets"][0]["details"]["recovered"])
+    engine.write_bytes(original)
+    os.utime(engine, ns=(status.st_atime_ns, status.st_mtime_ns))
+    leads_on(shared, before)
+
+
 def begun(pair: Pair) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "overlaysync", *pair.line("push", "--json")],
