@@ -13,7 +13,7 @@ from overlaysync.app.early import Early
 from overlaysync.app.installed_cache import InstalledCache
 from overlaysync.app.options import Stage
 from overlaysync.core.modules import choose
-from overlaysync.errors import AgentLostError, LockedError, OverlaysyncError, TargetError
+from overlaysync.errors import AgentLostError, LockedError, OverlaysyncError, TargetError, UsageError
 from overlaysync.model.target import (
     UNKNOWN,
     Distribution,
@@ -106,6 +106,7 @@ def find(link: Link) -> Contact:
     try:
         asked = _ask(link)
         found = _chosen(link.name, asked)
+        _refuse_foreign(link, found)
     except AgentLostError:
         raise
     except OverlaysyncError:
@@ -116,6 +117,16 @@ def find(link: Link) -> Contact:
     return Contact(
         **structs.asdict(link), interpreter=found, distribution=_distribution(found), asked=answered
     )
+
+
+def _refuse_foreign(link: Link, found: Interpreter) -> None:
+    """On this machine a named interpreter may be any environment's. Raises UsageError for another's."""
+    place = link.identity.name
+    if link.identity.kind == "local" and os.path.realpath(found.prefix or "") != os.path.realpath(place):
+        raise UsageError(
+            f"{found.path} is the Python of {found.prefix}, and the target is {place}",
+            f"name the environment that is meant: --container local:{found.prefix}",
+        )
 
 
 def _distribution(interpreter: Interpreter) -> Distribution:

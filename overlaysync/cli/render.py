@@ -186,6 +186,8 @@ def _problems(result: Result, terminal: Terminal) -> None:
             terminal.line(f"  … and {len(problems) - SHOWN} more (all of them: --json)")
         if problems[0].next_step and same:
             terminal.line(f"  → {clean(problems[0].next_step)}")
+            if len({problem.next_step for problem in problems}) > 1:
+                terminal.line("    for the first one; each has its own (all of them: --json)")
 
 
 def _outcome_of_all(result: Result, terminal: Terminal) -> None:

@@ -198,13 +198,18 @@ def test_a_record_that_is_lost_is_told_of_its_target_alone(shared: Pair) -> None
 def test_what_started_meanwhile_is_told_where_all_is_taken_back(shared: Pair, tmp_path: Path) -> None:
     """It has loaded what no target holds any more."""
     before, reached = shared.files(), tmp_path / "reached"
-    slow = f"(open({str(reached)!r}, 'w').close(), time.sleep(6), agent.kill(), sys.exit(1))"
+    slow = f"(open({str(reached)!r}, 'w').close(), time.sleep(9), agent.kill(), sys.exit(1))"
     with relayed(shared.second, "apply", slow):
         process = begun(shared)
         wait_for(reached, process)
-        deadline = time.monotonic() + 20
-        while shared.first.answer() != "generation 2: 1.0":
+        engine, deadline = (
+            shared.first.environment.site_packages / "sample_pkg/engine.py",
+            time.monotonic() + 20,
+        )
+        while "GENERATION = 2" not in engine.read_text():
             assert time.monotonic() < deadline
+            time.sleep(0.05)
+        time.sleep(4)  # by now it has been proven, and waits
         program = [str(shared.first.environment.executable), "-c", "import sample_pkg, time; time.sleep(60)"]
         server = subprocess.Popen(program, cwd=tmp_path)
         try:
@@ -339,6 +344,17 @@ def test_one_target_by_two_names_is_a_usage_error(pair: Pair, tmp_path: Path) ->
 
 def last_line(pair: Pair, command: str) -> str:
     return check_manners(pair.first.cli(*pair.line(command))).stdout.splitlines()[-1]
+
+
+def test_an_interpreter_of_another_environment_is_no_part_of_the_target(pair: Pair) -> None:
+    """What is said of one environment would be done to the other."""
+    other = str(pair.second.environment.prefix / "bin" / "python3")
+    before = pair.files()
+    answer = pair.first.ask("push", "--interpreter", other)
+    assert (answer["exit_code"], codes(answer)) == (2, ["usage"])
+    assert pair.files() == before
+    own = str(pair.first.environment.prefix / "bin" / "python3")
+    assert pair.first.applied("--interpreter", own)["target"]["interpreter"] == own
 
 
 def test_a_person_is_told_of_each_and_of_all(pair: Pair) -> None:
