@@ -24,6 +24,11 @@ class OverlaysyncError(Exception):
         self.next_step = next_step
         self.code = code or self.default_code
 
+    def also(self, text: str) -> None:
+        """Says more, after what was said."""
+        self.message += text
+        self.args = (self.message,)
+
 
 class UsageError(OverlaysyncError):
     """The command line or the place it was called from is wrong."""

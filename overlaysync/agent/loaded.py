@@ -46,7 +46,7 @@ def since(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Tells of each process the earliest start among those that share its program: ``loaded``.
 
     A fork keeps the modules that its parent has loaded, and the address of its parent's stack, which the
-    kernel chooses anew for every program that it starts. Of ``orphaned`` ones that program is gone.
+    kernel chooses anew for every program that it starts. Of ``orphaned`` ones it is not to be seen.
     """
     first: dict[int, float] = {}
     there = {row.get("stack", 0) for row in rows if not row.get("forked")}
@@ -55,5 +55,5 @@ def since(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         stack = row.pop("stack", 0)
         row["loaded"] = first[stack] if stack else row["started"]
-        row["orphaned"] = row.pop("forked", False) and bool(stack) and stack not in there
+        row["orphaned"] = row.pop("forked", False) and (not stack or stack not in there)
     return rows

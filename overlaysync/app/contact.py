@@ -122,7 +122,11 @@ def find(link: Link) -> Contact:
 def _refuse_foreign(link: Link, found: Interpreter) -> None:
     """On this machine a named interpreter may be any environment's. Raises UsageError for another's."""
     place = link.identity.name
-    if link.identity.kind == "local" and os.path.realpath(found.prefix or "") != os.path.realpath(place):
+    if (
+        link.identity.kind == "local"
+        and found.prefix is not None
+        and os.path.realpath(found.prefix) != os.path.realpath(place)
+    ):
         raise UsageError(
             f"{found.path} is the Python of {found.prefix}, and the target is {place}",
             f"name the environment that is meant: --container local:{found.prefix}",

@@ -138,8 +138,9 @@ class Follower:
             self._changed_at = self._contact.changed_at()
         except OverlaysyncError:
             self._changed_at = None
-        self._noticed = self._changed_at != before
-        return self._noticed
+        changed = self._changed_at != before
+        self._noticed = self._noticed or changed
+        return changed
 
     # -- one look --------------------------------------------------------------------------------------
 

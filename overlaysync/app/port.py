@@ -20,7 +20,7 @@ from overlaysync.app.several import Run
 from overlaysync.app.store import usual_place
 from overlaysync.app.timing import Stages
 from overlaysync.core.evidence import image_commit, judge, weigh
-from overlaysync.errors import BaselineError, LockedError
+from overlaysync.errors import BaselineError, LockedError, UsageError
 from overlaysync.model.evidence import Baseline, Evidence
 from overlaysync.model.problem import Problem, exit_code
 from overlaysync.model.result import Result
@@ -129,7 +129,13 @@ def _scratch(options: Options) -> Iterator[Path]:
             shutil.rmtree(scratch, ignore_errors=True)
 
     clear()
-    (scratch / OBJECTS).mkdir(mode=0o700, parents=True)
+    try:
+        (scratch / OBJECTS).mkdir(mode=0o700, parents=True)
+    except OSError as error:
+        raise UsageError(
+            f"{str(scratch)!r} cannot be made: {error.strerror}",
+            f"remove it: rm -rf {shlex.quote(str(scratch))}",
+        ) from error
     try:
         yield scratch
     finally:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import queue
-import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, structs
@@ -18,12 +16,14 @@ from overlaysync.config.loading import load
 from overlaysync.core import prepush
 from overlaysync.core.prepush import PushedRef, Ran
 from overlaysync.errors import AgentBugError, OverlaysyncError
+from overlaysync.model.ahead import Ahead
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.problem import Problem
 from overlaysync.model.result import Result
 from overlaysync.model.target import UNKNOWN, FileKind
 from overlaysync.model.worktree import ObjectId, RepoPath, TreeEntry
 from overlaysync.remote.connecting import connect
+from overlaysync.state.manifest_text import ManifestDamagedError, decode
 from overlaysync.state.manifests import DamagedFile
 from overlaysync.targets.specification import open_target
 from overlaysync.worktree.digests import blob_id
@@ -158,6 +158,8 @@ def _compare(
     rebuilds = prepush.rebuilds(before, pushed)
     named = ", ".join([*rebuilds[:NAMED], *(["…"] if len(rebuilds) > NAMED else [])])
     notes = [f"needs an image rebuild: {named}"] if rebuilds else []
+    if new := prepush.uncompared(manifest, before, pushed):
+        notes.append(f"{prepush.UNCOMPARED} {', '.join(new[:NAMED])}, in a directory at the top that is new")
     if not prepush.holds_package(manifest, pushed) and common_base(git, ObjectId(image), commit) is None:
         return [], [f"{ref.local} holds nothing of {manifest.distribution.name}, and never did"], None
     entries = {**pushed, **_as_it_ran(worktree, manifest, pushed)}
@@ -202,13 +204,11 @@ def _with_crlf(worktree: Worktree, entry: TreeEntry) -> ObjectId:
 
 def ask(manifest: Manifest) -> Answer:
     """Whether the target still holds an overlay; asked in a thread, for one that freezes."""
-    answers: queue.Queue[Answer] = queue.Queue()
-    threading.Thread(target=lambda: answers.put(_ask(manifest)), daemon=True).start()
+    asked = Ahead(lambda: _ask(manifest))
+    if asked.ends_within(ANSWER_SECONDS):
+        return asked.result()
     name = f"{manifest.target.kind}:{manifest.target.name}"
-    try:
-        return answers.get(timeout=ANSWER_SECONDS)
-    except queue.Empty:
-        return Answer(note=f"{name} does not answer, so that it still holds the overlay is not known")
+    return Answer(note=f"{name} does not answer, so that it still holds the overlay is not known")
 
 
 def _ask(manifest: Manifest) -> Answer:
@@ -233,10 +233,21 @@ def _ask(manifest: Manifest) -> Answer:
         for path, file in files.items()
         if (file.sha256 if file.kind is not FileKind.MISSING else None) != overlay[path]
     ]
-    if text is None or different:
-        what = f"other content in {', '.join(different[:3])}" if different else "no record of an overlay"
-        return Answer((_gone(manifest, f"{name} has {what}"),))
+    if different:
+        return Answer((_gone(manifest, f"{name} has other content in {', '.join(different[:3])}"),))
+    if (there := _recorded(text)) != manifest.id:
+        return Answer((_gone(manifest, f"{name} has {there}"),))
     return Answer()
+
+
+def _recorded(text: str | None) -> str:
+    """The id of the overlay that a target tells of, or what it tells of."""
+    if text is None:
+        return "no record of an overlay"
+    try:
+        return decode(text).id
+    except ManifestDamagedError:
+        return "a record that cannot be read"
 
 
 def _gone(manifest: Manifest, message: str) -> Problem:
@@ -253,6 +264,8 @@ def _result(found: Comparison, mode: str, stages: Stages) -> Result:
         sentence = "not shown to be what ran; pushed all the same, as configured"
     elif names:
         sentence = f"nothing stands in the way of the push; compared with what ran: {', '.join(names)}"
+        if any(note.startswith(prepush.UNCOMPARED) for note in notes):
+            sentence, names = f"{sentence}, but not all of it", []
     else:
         sentence, notes = f"not compared: {'; '.join(notes)}", []
     return Result(

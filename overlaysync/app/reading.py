@@ -52,7 +52,7 @@ class Reading(WorktreeReading, frozen=True):
     image_tree: Mapping[RepoPath, TreeEntry] | None
 
 
-def read_worktree(contact: Contact, worktree: Worktree, stage: Stage) -> WorktreeReading:
+def read_worktree(contact: Contact, worktree: Worktree, options: Options, stage: Stage) -> WorktreeReading:
     """The worktree, as the configuration of a target's package has it. Raises BaselineError."""
     stage("reading the worktree")
     snapshot = worktree.snapshot()
@@ -62,7 +62,7 @@ def read_worktree(contact: Contact, worktree: Worktree, stage: Stage) -> Worktre
         if (entry := snapshot.tree.get(RepoPath(name))) is not None and entry.is_file
     }
     unread = (*not_built(contact), *unread_by_backend(build_files))
-    classified, unstable = classify_changes(snapshot, worktree, unread, contact.cache)
+    classified, unstable = classify_changes(snapshot, worktree, unread, options.cache_directory())
     snapshot = structs.replace(snapshot, problems=(*snapshot.problems, *unstable))
     return WorktreeReading(snapshot=snapshot, classified=classified, build_files=build_files)
 
@@ -78,7 +78,7 @@ def read(
 
     ``looked``: what was read of the worktree already.
     """
-    looked = looked or read_worktree(contact, worktree, stage)
+    looked = looked or read_worktree(contact, worktree, options, stage)
     snapshot = looked.snapshot
     stage("reading the target")
     inventory = contact.open(snapshot.repository.object_format)

@@ -59,7 +59,7 @@ def in_targets_of_worktree(command: str, calls: Sequence[Call], stage: Stage, us
         read: list[WorktreeReading] = []
 
         def read_first(target: Contact) -> None:
-            read.append(read_worktree(target, worktree, stage))
+            read.append(read_worktree(target, worktree, calls[0].options, stage))
 
         return in_targets(
             command, calls, stage, lambda run: use(run, worktree, read[0] if read else None), read_first
@@ -87,8 +87,7 @@ def in_targets(
 
     def end() -> None:
         """Each agent hears of it, and rolls back; but where all have agreed, which is done in a moment."""
-        if not together.is_decided:
-            together.give_up(command)
+        if together.give_up(command):
             for call in calls:
                 call.close()
 
@@ -167,7 +166,9 @@ def _use(reached: Reached, *, command: str, use: Use, together: Together) -> Res
 
     def agree() -> float:
         stages("waiting for the other targets")
-        return together.agree(found.changed_at)  # an agent that nobody speaks to ends after a while
+        return together.agree(
+            reached.name, found.changed_at
+        )  # an agent that nobody speaks to ends after a while
 
     try:
         result = use(Run(found, reached.call.options, stages, agree))

@@ -16,6 +16,7 @@ from overlaysync.errors import (
     OverlaysyncError,
     SupersededError,
     TargetError,
+    UnfinishedError,
     UsageError,
     WorkloadError,
     WorktreeChangedError,
@@ -46,6 +47,8 @@ UNSEEN = "changed by somebody else, and not looked at since"
 IN_TARGET: tuple[tuple[type[OverlaysyncError], str], ...] = (
     (SupersededError, CHANGED),
     (TargetError, "not known any more"),
+    (OverlayDamagedError, "not known any more"),
+    (UnfinishedError, "neither the old files nor these, as long as it is not settled"),
 )
 """What is in the target where an error ended the look; of the others, what was proven last."""
 NOT_AS_PROVEN = frozenset({"original-differs", "content-differs"})

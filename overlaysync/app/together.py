@@ -34,10 +34,11 @@ class Together:
         self._passed = 0  # points
         self._given_up_by: str | None = None
 
-    def agree(self, sign_of_life: Callable[[], object] = lambda: None) -> float:
+    def agree(self, name: str = "", sign_of_life: Callable[[], object] = lambda: None) -> float:
         """Waits until all who have not left are here; for how many seconds.
 
-        ``sign_of_life``: given again and again by who waits long; its error is the one that is raised.
+        ``sign_of_life``: given again and again by who waits long, whose ``name`` it is; whose error ends the
+        waiting of all.
 
         Raises AnotherTargetError once somebody gave up.
         """
@@ -47,7 +48,11 @@ class Together:
             self._waiting += 1
             self._pass_where_all_are_here()
         while not self._is_settled(point):
-            sign_of_life()
+            try:
+                sign_of_life()
+            except BaseException:
+                if self.give_up(name, point):
+                    raise
         if self._passed == point:
             raise AnotherTargetError(self._given_up_by or "")
         return time.monotonic() - began
@@ -64,16 +69,19 @@ class Together:
             self._members -= 1
             self._pass_where_all_are_here()
 
-    def give_up(self, name: str) -> None:
-        """No point is passed any more. ``name``: of the first that could not go on."""
-        with self._changed:
-            self._given_up_by = self._given_up_by or name
-            self._changed.notify_all()
+    def give_up(self, name: str, point: int = POINTS - 1) -> bool:
+        """No point is passed any more; whether that came in time.
 
-    @property
-    def is_decided(self) -> bool:
-        """Whether all have passed the last point: they only write down what they did."""
-        return self._passed >= POINTS
+        Args:
+            name: of the first that could not go on.
+            point: that was not to be passed, by number. Past the last one, runs only write their records.
+        """
+        with self._changed:
+            is_in_time = self._passed <= point
+            if is_in_time:
+                self._given_up_by = self._given_up_by or name
+                self._changed.notify_all()
+            return is_in_time
 
     def _pass_where_all_are_here(self) -> None:
         if self._given_up_by is None and self._waiting == self._members:

@@ -12,7 +12,7 @@ from overlaysync.app.records import Task, make_manifest, new_manifest_id, overla
 from overlaysync.app.timing import Stages
 from overlaysync.app.together import Agree, unasked
 from overlaysync.core.finding import listed
-from overlaysync.errors import AgentLostError, ApplyError, OverlaysyncError
+from overlaysync.errors import AgentLostError, ApplyError, OverlaysyncError, UnfinishedError
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Operation, Placement, Plan
 from overlaysync.model.target import InstalledPath
@@ -73,11 +73,11 @@ def carry_out(
         raise
     except BaseException as error:
         _roll_back(contact, error, stages)
-        if in_place and isinstance(error, OverlaysyncError):
-            error.message += _left_with_it(task)
         if type(error) is ApplyError:
-            raise _undone(error) from error
-        raise
+            error = _undone(error)
+        if in_place and isinstance(error, OverlaysyncError):
+            error.also(_left_with_it(task))
+        raise error
     stages("recording")
     session.record(text)
     return manifest
@@ -125,6 +125,4 @@ def _roll_back(contact: Contact, error: BaseException, stage: Stage) -> None:
     try:
         contact.session.roll_back()
     except ApplyError as unfinished:
-        raise ApplyError(
-            f"{error}; and then: {unfinished.message}", unfinished.next_step, code="unfinished"
-        ) from error
+        raise UnfinishedError(f"{error}; and then: {unfinished.message}", unfinished.next_step) from error

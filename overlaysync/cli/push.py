@@ -28,8 +28,8 @@ def command(directory: str, /, ported: bool, dry_run: bool, as_json: bool, **giv
     """Put the worktree's Python changes into a target, proven.
 
     All of it or none: whatever stands in the way is listed at once, and nothing is written. So it is with
-    several targets: into all of them, or into none. A dry run with --port leaves no linked worktree, and one
-    that is there as it is.
+    several targets: into all of them, or into none. A dry run with --port leaves no linked worktree behind,
+    and does not touch one that exists.
     """
 
     def use(calls: Sequence[Call], stage: Stage) -> Result:

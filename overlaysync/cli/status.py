@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 def command(directory: str, /, ported: bool, check: bool, as_json: bool, **given: Any) -> int:
     """What a push would do, and what is in its way; changes nothing.
 
-    Exit code 1 with findings: the baseline is not proven, or the target has drifted. With --port, no linked
-    worktree stays, and one that is there as it is.
+    Exit code 1 with findings: the baseline is not proven, or the target has drifted. --port leaves no linked
+    worktree behind, and does not touch one that exists.
     """
 
     def use(calls: Sequence[Call], stage: Stage) -> Result:

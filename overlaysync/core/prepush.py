@@ -20,6 +20,8 @@ NO_COMMIT = "0"
 """Of what an id of git consists that names nothing: the branch is new, or goes."""
 REBUILDS = (PathKind.NATIVE, PathKind.ARTEFACT, PathKind.CYTHON, PathKind.BUILD, PathKind.GENERATOR_INPUT)
 RUN_IT = "commit what ran, or run this: overlaysync push --port; or push all the same: git push --no-verify"
+UNCOMPARED = "not compared:"
+"""How a note begins of pushed Python of which nothing is known."""
 MAKE_ONE = "to have what is pushed proven, run this first: overlaysync push"
 
 
@@ -82,7 +84,7 @@ def ran_last(manifests: Iterable[Manifest]) -> list[Ran]:
     for manifest in sorted(manifests, key=lambda item: item.id, reverse=True):
         key = (manifest.target.kind, manifest.target.name, manifest.distribution.name)
         if manifest.overlay:
-            last.setdefault(key, Ran(manifest, taken.get(key)))
+            last.setdefault(key, _of_one_image(manifest, taken.get(key), image.get(key)))
         elif key not in last:
             taken.setdefault(key, manifest)
             if manifest.packages:  # a push that left the image's own; a revert does not tell what is packaged
@@ -97,6 +99,13 @@ def ran_last(manifests: Iterable[Manifest]) -> list[Ran]:
             names.add(item.record.distribution.name)
             there.append(item)
     return there
+
+
+def _of_one_image(overlay: Manifest, taken: Manifest | None, image: Manifest | None) -> Ran:
+    """An overlay and the image's own count together, unless that is the image of another commit by now."""
+    if taken is None or taken.baseline.image_commit == overlay.baseline.image_commit:
+        return Ran(overlay, taken)
+    return Ran(image or taken, taken)
 
 
 def none_there(manifests: Sequence[Manifest]) -> str:
@@ -171,13 +180,24 @@ def _judge_other(path: RepoPath, manifest: Manifest, ref: str, record: Manifest 
     message = f"{path} of {ref} differs from the image commit"
     if record is None:
         return Problem("never-ran", f"{message} and is in no recorded overlay: it never ran", RUN_IT, path)
-    message = f"{message}; so it ran in {_named_record(record)}, but not in {_named_record(manifest)}"
+    message = f"{message}; as pushed it ran in {_named_record(record)}, not in {_named_record(manifest)}"
     return Problem("differs-from-run", message, RUN_IT, path)
 
 
 def holds_package(manifest: Manifest, pushed: Tree) -> bool:
     """Whether a tree holds anything of the packages that were installed."""
     return any(_is_in(path, place) for path in pushed for place in manifest.packages)
+
+
+def uncompared(manifest: Manifest, image: Tree, pushed: Tree) -> list[RepoPath]:
+    """New Python in directories at the top that had none: whether it ships, no record tells."""
+    tops = {path.partition("/")[0] for path in image if path.endswith(".py")}
+    return sorted(
+        path
+        for path in pushed.keys() - image.keys()
+        if "/" in path and path.partition("/")[0] not in tops
+        if path_kind(path) is PathKind.PYTHON and not any(_is_in(path, place) for place in manifest.packages)
+    )
 
 
 def rebuilds(image: Tree, pushed: Tree) -> list[RepoPath]:

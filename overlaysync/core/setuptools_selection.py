@@ -191,5 +191,5 @@ def _finder_arguments(node: ast.expr | None) -> dict[str, Any]:
 def _literal(node: ast.expr | None) -> Any:
     try:
         return ast.literal_eval(node) if node is not None else None
-    except (ValueError, *PARSER_FAILURES):
+    except PARSER_FAILURES:
         return None

@@ -18,7 +18,7 @@ _HELD_BACK = AnotherTargetError.default_code
 def as_one(command: str, results: Sequence[Result]) -> Result:
     """The answer for all: the gravest outcome, every problem once, and the exit code of a single target.
 
-    A target that was held back by another one has exit code and outcome of that one.
+    A target that was held back by another one has exit code and outcome of that one, which is not held back.
     """
     free = [result for result in results if not is_held_back(result)]
     codes = {result.exit_code for result in free}

@@ -159,8 +159,8 @@ def stale_ignored(workload: Workload, changed_at: float) -> list[str]:
 def orphaned(workload: Workload) -> list[str]:
     """Notes on processes of which nothing tells whether what they loaded is from before the last push."""
     return [
-        f"process {_name(process)} was forked from one that is gone; whether that one had loaded the package "
-        "before the last push is unknown"
+        f"process {_name(process)} was forked, and when its program started is not to be seen (its parent is "
+        "gone, or another user's): whether it has loaded what was there before the last push is unknown"
         for process in (*workload.processes, *workload.ignored)
         if process.orphaned
     ]

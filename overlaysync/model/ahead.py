@@ -23,6 +23,11 @@ class Ahead(Generic[T]):
         """Until it has ended, whatever it came to."""
         self._thread.join()
 
+    def ends_within(self, seconds: float) -> bool:
+        """Waits no longer than that; whether it has ended."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
     def result(self) -> T:
         """What it came to. Raises what it raised."""
         self.wait()

@@ -87,7 +87,8 @@ class LinkedWorktree:
     def remove(self) -> None:
         """Takes it away with all that it holds, also where one that was killed left it half made."""
         shutil.rmtree(self.place, ignore_errors=True)
-        self._repository.run("worktree", "remove", "--force", str(self.place), expected=(0, 128))
+        # twice: git locks one for as long as it makes it
+        self._repository.run("worktree", "remove", "--force", "--force", str(self.place), expected=(0, 128))
 
     def check(self, ported: Ported, scratch: Path) -> None:
         """Raises what ``carry`` would where the place is there, and changes nothing of it.
@@ -168,7 +169,7 @@ class LinkedWorktree:
 
     @property
     def _removal(self) -> str:
-        return f"git worktree remove --force {shlex.quote(str(self.place))}"
+        return f"git worktree remove --force --force {shlex.quote(str(self.place))}"
 
     def _silence(self) -> None:
         """Asked of git in the place itself: configuration may be for linked worktrees only (includeIf)."""

@@ -16,7 +16,10 @@ class RecentBlobs:
         self._size = 0
 
     def get(self, oid: ObjectId) -> bytes | None:
-        return self._kept.get(oid)
+        content = self._kept.pop(oid, None)
+        if content is not None:
+            self._kept[oid] = content  # it is the last one now
+        return content
 
     def keep(self, oid: ObjectId, content: bytes) -> None:
         """The oldest give way."""

@@ -30,7 +30,7 @@ UNSEEN = row(20.0, 0, forked=True)  # another user's: its stack is not told
         ([ALONE], [20.0], [True]),
         ([ALONE, BROTHER], [20.0, 20.0], [True, True]),
         ([SERVER, ALONE], [10.0, 20.0], [False, True]),
-        ([SERVER, UNSEEN], [10.0, 20.0], [False, False]),
+        ([SERVER, UNSEEN], [10.0, 20.0], [False, True]),
     ],
 )
 def test_a_fork_is_as_old_as_its_program(rows: list[Row], loaded: list[float], orphaned: list[bool]) -> None:

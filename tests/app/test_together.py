@@ -90,7 +90,7 @@ def test_nobody_passes_once_one_gave_up() -> None:
 def test_who_waits_long_gives_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(together_module, "PATIENCE", 0.01)
     together, signs = Together(2), threading.Semaphore(0)
-    waiting = Ahead(lambda: together.agree(signs.release))
+    waiting = Ahead(lambda: together.agree("first", signs.release))
     for _ in range(3):
         assert signs.acquire(timeout=20)
     together.agree()
@@ -100,19 +100,29 @@ def test_who_waits_long_gives_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> 
 def test_who_has_no_sign_of_life_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(together_module, "PATIENCE", 0.01)
 
+    together, failed = Together(2), threading.Event()
+
     def lost() -> None:
+        failed.set()
         raise AgentLostError("gone")
 
-    with pytest.raises(AgentLostError):
-        Together(2).agree(lost)
+    def first() -> None:
+        with pytest.raises(AgentLostError):
+            together.agree("first", lost)
+
+    waiting = Ahead(first)
+    assert failed.wait(20)
+    within_seconds(waiting)
+    with pytest.raises(AnotherTargetError, match="first could not"):
+        together.agree("second")
 
 
 def test_past_the_last_point_all_is_decided() -> None:
     together = Together(1)
     for _ in range(POINTS):
-        assert not together.is_decided
         together.agree()
-    assert together.is_decided
+    assert not together.give_up("late")
+    assert Together(1).give_up("in time")
 
 
 def test_a_point_that_was_passed_stays_passed() -> None:

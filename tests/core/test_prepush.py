@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec import structs
 
-from overlaysync.core.prepush import PushedRef, from_pre_commit, parse, ran_last
+from overlaysync.core.prepush import PushedRef, Ran, from_pre_commit, parse, ran_last, uncompared
 from overlaysync.errors import UsageError
 from overlaysync.model.manifest import Manifest
-from overlaysync.model.worktree import ObjectId, RepoPath
+from overlaysync.model.worktree import ObjectId, RepoPath, TreeEntry
 from tests.state.samples import manifest
 
 COMMIT, OTHER, NOTHING = ObjectId("a" * 40), ObjectId("b" * 40), "0" * 40
@@ -73,3 +73,28 @@ def test_without_an_overlay_the_images_own_counts_where_a_push_left_it() -> None
     left, reverted = record(3, overlay=False), record(4, overlay=False, packages=False)
     assert [(item.record, item.taken) for item in ran_last([left, reverted])] == [(left, reverted)]
     assert ran_last([reverted]) == ran_last([]) == []
+
+
+def test_the_image_of_another_commit_is_no_part_of_what_ran() -> None:
+    """An overlay at one commit; then the container was made anew from another, and a push left it alone."""
+    overlay, left = record(1), record(2, overlay=False)
+    assert ran_last([overlay, left]) == [Ran(overlay, left)]
+    anew = structs.replace(left, baseline=structs.replace(left.baseline, image_commit=OTHER))
+    assert ran_last([overlay, anew]) == [Ran(anew, anew)]
+
+
+def test_new_python_at_the_top_is_told_and_not_called_compared() -> None:
+    """Whether it ships nothing tells; a directory that had Python of the image commit is known not to."""
+    entry = TreeEntry(0o100644, COMMIT)
+    image = dict.fromkeys(map(RepoPath, ("sample_pkg/engine.py", "tools/run.py", "docs/a.md")), entry)
+    new = (
+        "extra/__init__.py",
+        "tools/other.py",
+        "sample_pkg/new.py",
+        "docs/conf.py",
+        "extra/a.md",
+        "setup2.py",
+    )
+    pushed = {**image, **dict.fromkeys(map(RepoPath, new), entry)}
+    assert uncompared(record(1), image, pushed) == ["docs/conf.py", "extra/__init__.py"]
+    assert uncompared(record(1), pushed, pushed) == []

@@ -213,7 +213,7 @@ def test_what_ran_in_an_older_overlay_is_not_told_as_never_ran(hooked: LocalScen
     assert (pushed.went, "never-ran" in pushed.said) == (False, False), pushed.said
     said = " ".join(pushed.said.split())
     for path in ("sample_pkg/models/tiny.py", "sample_pkg/layers/drop.py", "sample_pkg/layers/crlf.py"):
-        assert f"{path} of refs/heads/feature differs from the image commit; so it ran in the" in said
+        assert f"{path} of refs/heads/feature differs from the image commit; as pushed it ran in the" in said
     assert f"{ENGINE} is " in said
     assert " where it ran last; as pushed it ran in the overlay " in said
     project.git("switch", "--quiet", "--force", "feature")

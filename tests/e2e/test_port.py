@@ -170,13 +170,18 @@ def test_a_dry_run_is_refused_as_the_push_would_be(moved: LocalScenario) -> None
     assert places_of_the_host(moved.project) == before
 
 
+@pytest.mark.parametrize("at", ["read-tree -m -u", "worktree add"])
 def test_a_dry_run_that_was_killed_leaves_nothing_to_the_next_one(
-    moved: LocalScenario, tmp_path: Path
+    moved: LocalScenario, tmp_path: Path, at: str
 ) -> None:
+    """Also where git was making the worktree, which it locks meanwhile."""
     programs = tmp_path / "bin"
     programs.mkdir()
-    script = '#!/bin/sh\ncase "$*" in *"read-tree -m -u"*) kill -KILL $PPID;; esac\nexec {} "$@"\n'
-    (programs / "git").write_text(script.format(shutil.which("git")))
+    git, locked = shutil.which("git"), ".git/worktrees/worktree/locked"
+    (programs / "git").write_text(
+        f'#!/bin/sh\ncase "$*" in *"{at}"*) {git} "$@"; touch {locked}; kill -KILL $PPID;; esac\n'
+        f'exec {git} "$@"\n'
+    )
     (programs / "git").chmod(0o755)
     before = places_of_the_host(moved.project)
     line = ["-C", str(moved.project.path), "push", "--container", moved.target, *moved.options]
@@ -279,7 +284,7 @@ def test_what_an_interrupt_left_is_not_taken_for_an_edit(moved: LocalScenario, t
     [problem] = port(moved)["problems"]
     assert "an earlier port was interrupted" in problem["message"]
     assert ENGINE in problem["message"]
-    assert f"git worktree remove --force {there.path}" in problem["next_step"]
+    assert f"git worktree remove --force --force {there.path}" in problem["next_step"]
     moved.project.git("worktree", "remove", "--force", str(there.path))
     assert port(moved)["outcome"] == "applied"
     there.write(ENGINE, "mine\n")
