@@ -109,7 +109,7 @@ def over_carried(
             result = use(structs.replace(run, options=there))
             return _with_note(result, f"pushed from {carried.place}, which carries {name}")
         result = use(structs.replace(run, options=structs.replace(there, cache=scratch / "cache")))
-        return _with_note(result, f"{name} was carried for this look alone; no worktree of it stays")
+        return _with_note(result, f"{name} was carried for this look alone; nothing of that stays")
 
 
 @contextmanager

@@ -35,6 +35,8 @@ from overlaysync.worktree.worktree import Worktree, open_worktree
 ANSWER_SECONDS = 3.0
 """A target that answers later is not waited for."""
 NAMED = 12
+AT_REST = ("target-stopped", "target-paused")
+"""Codes of errors of a container that keeps what it has."""
 
 
 class Answer(Struct, frozen=True):
@@ -42,10 +44,11 @@ class Answer(Struct, frozen=True):
 
     problems: tuple[Problem, ...] = ()
     note: str | None = None
+    rests: bool = False  # it is stopped or paused, which changes none of its files
 
     @property
     def holds(self) -> bool:
-        return not self.problems and self.note is None
+        return self.rests or (not self.problems and self.note is None)
 
 
 class Comparison(Struct, frozen=True):
@@ -227,7 +230,8 @@ def _ask(manifest: Manifest) -> Answer:
             root = manifest.distribution.root
             text, files = session.glance(root, manifest.distribution.name, list(overlay), "sha1")
     except OverlaysyncError as error:
-        return Answer(note=f"{name} does not answer ({error.message}); the record alone is compared")
+        note = f"{name} does not answer ({error.message}); the record alone is compared"
+        return Answer(note=note, rests=error.code in AT_REST)
     different = [
         path
         for path, file in files.items()

@@ -231,6 +231,11 @@ def details_of(contact: Contact, situation: Situation) -> dict[str, Any]:
         "companions": companions.notes(contact.name, contact.interpreter, contact.identity, manifest),
         "notes": [
             *(f"--acknowledge {risk}: nothing of that class was met" for risk in situation.unneeded),
+            *(
+                f"{item.name} {item.value}: is no full id, and proves nothing"
+                for item in situation.baseline.evidence
+                if item.kind == "given" and item.commit is None
+            ),
             *situation.selection.notes,
             *presence.copies(inventory.files, situation.plan.overlay),
             *presence.copies_of_unpackaged(

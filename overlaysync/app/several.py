@@ -162,7 +162,9 @@ def _place_of(found: Contact) -> str:
 def _use(reached: Reached, *, command: str, use: Use, together: Together) -> Result:
     found, stages = reached.found, reached.stages
     if isinstance(found, OverlaysyncError):
-        return failure_of(command, found, ResultTarget(kind="unknown", name=reached.name))
+        kind, separator, name = reached.name.partition(":")
+        named = ResultTarget(kind, name) if separator else ResultTarget("docker", reached.name)
+        return failure_of(command, found, named)
 
     def agree() -> float:
         stages("waiting for the other targets")

@@ -24,7 +24,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 RISKS = ("binding", "jit", "syntax", "removals", "drift", "environment", "search-path")
 
 _CONTAINER = "NAME, docker:NAME, compose:SERVICE or local:PREFIX (default: found)."
-_ONE_TARGET = click.option("--container", metavar="TARGET", help=_CONTAINER)
+
+
+def _only(_context: click.Context, _option: click.Parameter, names: tuple[str, ...]) -> str | None:
+    if len(names) > 1:
+        raise click.UsageError("this command takes one --container; run it for each of them")
+    return names[0] if names else None
+
+
+_ONE_TARGET = click.option("--container", metavar="TARGET", multiple=True, callback=_only, help=_CONTAINER)
 _SEVERAL_TARGETS = click.option(
     "--container", "containers", metavar="TARGET", multiple=True, help=f"{_CONTAINER} May be given again."
 )

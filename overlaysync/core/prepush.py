@@ -164,7 +164,7 @@ def judge(ran: Ran, image: Tree, pushed: Tree, ref: str, before: Before) -> list
 
 def _judge(manifest: Manifest, image: Tree, pushed: Tree, ref: str, before: Before) -> list[Problem]:
     overlay = {item.source: item for item in manifest.overlay}
-    overlaid = (_judge_overlaid(item, pushed, ref, before) for item in overlay.values())
+    overlaid = (_judge_overlaid(item, manifest, pushed, ref, before) for item in overlay.values())
     changed = sorted(path for path in image.keys() | pushed.keys() if image.get(path) != pushed.get(path))
     return [
         *(problem for problem in overlaid if problem is not None),
@@ -206,13 +206,16 @@ def rebuilds(image: Tree, pushed: Tree) -> list[RepoPath]:
     return [path for path in changed if path_kind(path) in REBUILDS]
 
 
-def _judge_overlaid(item: Placement, pushed: Tree, ref: str, before: Before) -> Problem | None:
+def _judge_overlaid(
+    item: Placement, manifest: Manifest, pushed: Tree, ref: str, before: Before
+) -> Problem | None:
     entry = pushed.get(item.source)
     if (entry.oid if entry is not None else None) == item.blob:
         return None
+    target = f"{manifest.target.kind}:{manifest.target.name}, where it ran"
     ran = "was removed" if item.blob is None else f"was {item.blob}"
     there = "is not there" if entry is None else f"is {entry.oid}"
-    message = f"{item.source} {there} in {ref}, but {ran} where it ran"
+    message = f"{item.source} {there} in {ref}, but {ran} in {target}"
     if (record := before(item.source)) is not None:
         message += f" last; as pushed it ran in {_named_record(record)}"
     return Problem("differs-from-run", message, RUN_IT, item.source)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from overlaysync.app.hook_script import script
-from tests.e2e.scenario import LocalScenario, Scenario, check_answer
+from tests.e2e.scenario import LocalScenario, Scenario, Stage, check_answer
 from tests.parts.repositories import Repository
 
 ENGINE, NORM = "sample_pkg/engine.py", "sample_pkg/layers/norm.py"
@@ -215,7 +215,7 @@ def test_what_ran_in_an_older_overlay_is_not_told_as_never_ran(hooked: LocalScen
     for path in ("sample_pkg/models/tiny.py", "sample_pkg/layers/drop.py", "sample_pkg/layers/crlf.py"):
         assert f"{path} of refs/heads/feature differs from the image commit; as pushed it ran in the" in said
     assert f"{ENGINE} is " in said
-    assert " where it ran last; as pushed it ran in the overlay " in said
+    assert ", where it ran last; as pushed it ran in the overlay " in said
     project.git("switch", "--quiet", "--force", "feature")
     project.write("sample_pkg/layers/drop.py", "RATE = 0.7\n")
     project.commit("And this never did")
@@ -298,6 +298,27 @@ def test_in_a_container_and_after_it(scenario: Scenario, tmp_path: Path) -> None
     scenario.container.remove()
     pushed = Pushed(scenario.project, "origin", "HEAD:refs/heads/two")
     assert (pushed.went, "does not answer" in pushed.said) == (True, True)
+
+
+@pytest.mark.container
+def test_a_container_that_is_stopped_keeps_its_overlay(stage: Stage, tmp_path: Path) -> None:
+    """One that was removed does not."""
+    project = stage.project()
+    tag = stage.image(project)
+    first, second = (stage.start(project, tag) for _ in range(2))
+    add_remote(project, tmp_path)
+    first.cli("-C", project.path, "hook", "install")
+    first.edit_generation(2)
+    first.applied()
+    second.edit_generation(3)
+    second.applied()
+    project.commit("Three")
+    assert not Pushed(project, "origin", "HEAD:refs/heads/one").went
+    first.container.stop()
+    pushed = Pushed(project, "origin", "HEAD:refs/heads/one")
+    assert (pushed.went, first.target in pushed.said) == (False, True), pushed.said
+    first.container.remove()
+    assert Pushed(project, "origin", "HEAD:refs/heads/one").went
 
 
 def test_a_linked_worktree_knows_what_ran(hooked: LocalScenario, tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_a_status_tells_what_such_a_push_would_do(moved: LocalScenario) -> None:
     assert answer["operations"] == moved.applied("--port")["operations"]
     answer = moved.ask("status", "--port", "--check")
     assert (answer["outcome"], answer["exit_code"], answer["problems"]) == ("unchanged", 0, [])
-    assert answer["details"]["notes"] == ["feature was carried for this look alone; no worktree of it stays"]
+    assert answer["details"]["notes"] == ["feature was carried for this look alone; nothing of that stays"]
 
 
 def test_a_status_tells_what_does_not_go_together(local: LocalScenario) -> None:

@@ -125,7 +125,10 @@ def test_one_that_cannot_be_reached_is_told_with_what_stands_in_the_way_of_other
     answer = check_answer(pair.first.cli(*line, "--container", "local:/nowhere"))
     assert (answer["outcome"], answer["exit_code"]) == ("failed", 7)
     assert codes(answer["targets"][0]) == ["another-target"]
-    assert answer["targets"][1]["target"]["name"] == "local:/nowhere"
+    assert (answer["targets"][1]["target"]["kind"], answer["targets"][1]["target"]["name"]) == (
+        "local",
+        "/nowhere",
+    )
     assert pair.first.traces() == before
 
 
@@ -314,6 +317,14 @@ def test_an_interrupt_past_the_last_point_leaves_no_half(shared: Pair, tmp_path:
     assert shared.says() == ["generation 2: 1.0"] * 2
     assert outcomes(shared.ask("revert")) == ["applied", "applied"]
     assert shared.files() == before
+
+
+def test_a_command_for_one_target_takes_no_other(pair: Pair) -> None:
+    """It would work with the last one, and say nothing of the others."""
+    for command in ("watch", "doctor", "port", "init"):
+        answer = pair.first.cli(*pair.line(command), "--json" if command != "watch" else "--poll")
+        assert answer.exit_code == 2
+        assert "takes one --container" in answer.stdout + answer.stderr
 
 
 WRONG: dict[str, tuple[Callable[[Pair], list[str]], str]] = {
