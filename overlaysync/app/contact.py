@@ -121,16 +121,21 @@ def find(link: Link) -> Contact:
 
 def _refuse_foreign(link: Link, found: Interpreter) -> None:
     """On this machine a named interpreter may be any environment's. Raises UsageError for another's."""
-    place = link.identity.name
-    if (
-        link.identity.kind == "local"
-        and found.prefix is not None
-        and os.path.realpath(found.prefix) != os.path.realpath(place)
-    ):
+    if link.identity.kind != "local" or link.named_interpreter is None or found.prefix is None:
+        return
+    if resolved(found.prefix) != resolved(link.identity.name):
         raise UsageError(
-            f"{found.path} is the Python of {found.prefix}, and the target is {place}",
+            f"{found.path} is the Python of {found.prefix}, and the target is {link.identity.name}",
             f"name the environment that is meant: --container local:{found.prefix}",
         )
+
+
+def resolved(path: str) -> str:
+    """A path of a local target without links; as it was told, where that can be no path."""
+    try:
+        return os.path.realpath(path)
+    except ValueError:
+        return path
 
 
 def _distribution(interpreter: Interpreter) -> Distribution:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,7 +10,7 @@ from typing import TypeVar
 from msgspec import Struct, structs
 
 from overlaysync.app.calling import Call
-from overlaysync.app.contact import Contact, contact
+from overlaysync.app.contact import Contact, contact, resolved
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.reading import WorktreeReading, read_worktree
 from overlaysync.app.report import failure_of, target_of
@@ -156,7 +155,7 @@ def _refuse_same(reached: Sequence[Reached]) -> None:
 def _place_of(found: Contact) -> str:
     if found.identity.kind != "local":
         return found.identity.container_id
-    return os.path.realpath(found.distribution.place or found.distribution.root)
+    return resolved(found.distribution.place or found.distribution.root)
 
 
 def _use(reached: Reached, *, command: str, use: Use, together: Together) -> Result:
