@@ -215,7 +215,7 @@ def _conflict(path: RepoPath, image: ObjectId, development: str) -> Problem:
     return Problem(
         "port-conflict",
         f"{path} was changed by {development} and in the history of the image commit, in different ways",
-        f"bring the branch onto the image commit yourself: git rebase --onto {image} "
+        f"bring the branch onto the image commit yourself: git rebase --autostash --onto {image} "
         f"$(git merge-base {image} {shlex.quote(development)}), then port again",
         path,
     )
