@@ -57,7 +57,7 @@ def initialise(call: Call, stage: Stage, *, print_only: bool = False) -> Result:
 def _target(target: Contact, options: Options) -> str | None:
     """What the file names; this machine is only ever named on the command line."""
     identity = target.identity
-    return None if identity.kind == "local" else options.container or f"{identity.kind}:{identity.name}"
+    return None if identity.kind == "local" else options.container or identity.specification
 
 
 def _package(target: Contact, situation: Situation) -> PackageConfiguration:

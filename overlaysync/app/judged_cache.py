@@ -44,24 +44,26 @@ class JudgedCache:
     def __init__(self, file: Path | None) -> None:
         self._file = file
         self._known: Mapping[Change, ClassifiedChange] | None = None
-        self._kept: Mapping[Change, ClassifiedChange] = {}  # of it, what was last read or written
+        self._kept: Mapping[Change, ClassifiedChange] = {}  # of it, what may be in the file
 
     def recall(self, changes: Sequence[Change]) -> dict[Change, ClassifiedChange]:
         """Those of the changes whose class is known."""
         if self._known is None:
-            is_kept = self._file is not None and len(changes) >= WORTH_KEEPING
-            self._known = self._kept = _load(self._file) if self._file is not None and is_kept else {}
+            is_worth_it = len(changes) >= WORTH_KEEPING
+            self._known = self._kept = _load(self._file) if self._file is not None and is_worth_it else {}
         known = self._known
         return {change: judged for change in changes if (judged := known.get(change)) is not None}
 
-    def keep(self, judged: Iterable[ClassifiedChange]) -> None:
-        """What is known from now on."""
-        self._known = {item.change: item for item in judged if not _is_unsure(item)}
-        new = {change: item for change, item in self._known.items() if _may_be_kept(item)}
-        is_news = len(new) >= WORTH_KEEPING and new != self._kept
+    def keep(self, recalled: Mapping[Change, ClassifiedChange], new: Iterable[ClassifiedChange]) -> None:
+        """What is known from now on: what was recalled, and what was judged."""
+        sure = {item.change: item for item in new if not _is_unsure(item)}
+        self._known = {**recalled, **sure}
+        kept = {change: item for change, item in self._kept.items() if change in recalled}
+        kept |= {change: item for change, item in sure.items() if _may_be_kept(item)}
+        is_news = len(kept) >= WORTH_KEEPING and kept != self._kept
         if self._file is not None and is_news and _judge() == JUDGE:
-            save_cache(self._file, MAGIC, msgspec.msgpack.encode(list(new.values())))
-            self._kept = new
+            save_cache(self._file, MAGIC, msgspec.msgpack.encode(list(kept.values())))
+        self._kept = kept
 
 
 @functools.lru_cache(maxsize=64)

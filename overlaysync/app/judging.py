@@ -35,9 +35,8 @@ def classify_changes(
     patterns = tuple(not_built)
     broken = {problem.path for problem in snapshot.problems}
     known = judged_cache(cache, snapshot.repository.root, patterns)
-    judged: dict[Change, ClassifiedChange | Problem] = {
-        **known.recall([change for change in snapshot.changes if change.path not in broken])
-    }
+    recalled = known.recall([change for change in snapshot.changes if change.path not in broken])
+    judged: dict[Change, ClassifiedChange | Problem] = {**recalled}
 
     def judge(part: Sequence[Change]) -> list[ClassifiedChange | Problem]:
         return [
@@ -50,7 +49,8 @@ def classify_changes(
     new = [change for change in snapshot.changes if change not in judged]
     judged.update(zip(new, _on_all_cores(new, judge, worktree), strict=True))
     found = [judged[change] for change in snapshot.changes]
-    known.keep(item for item in found if isinstance(item, ClassifiedChange) and _stays(item, broken))
+    fresh = (item for item in map(judged.get, new) if isinstance(item, ClassifiedChange))
+    known.keep(recalled, (item for item in fresh if _stays(item, broken)))
     classified = classify_set(
         [item for item in found if isinstance(item, ClassifiedChange)], snapshot.tree.keys()
     )

@@ -82,7 +82,7 @@ def _summary(manifest: Manifest, names: Mapping[str, str]) -> dict[str, Any]:
         "name": names.get(manifest.id, manifest.id),
         "time": manifest.time,
         "command": manifest.command,
-        "target": f"{manifest.target.kind}:{manifest.target.name}",
+        "target": manifest.target.specification,
         "container_id": manifest.target.container_id,
         "distribution": f"{manifest.distribution.name} {manifest.distribution.version}",
         "root": source.root,

@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 from overlaysync.app.calling import Call, find_root
 from overlaysync.app.contact import LOCK_SECONDS, Contact, contact
 from overlaysync.app.evidence import gather
+from overlaysync.app.looking import Looking
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.report import problems_of, target_of
 from overlaysync.app.several import Run
@@ -110,6 +111,25 @@ def over_carried(
             return _with_note(result, f"pushed from {carried.place}, which carries {name}")
         result = use(structs.replace(run, options=structs.replace(there, cache=scratch / "cache")))
         return _with_note(result, f"{name} was carried for this look alone; nothing of that stays")
+
+
+def use_carried(
+    command: str,
+    call: Call,
+    stage: Stage,
+    use: Callable[[Run, Worktree], Result],
+    *,
+    dry_run: bool = False,
+) -> Result:
+    """``over_carried`` of a use case that looks at the worktree, from the first contact on."""
+    stages = Stages(stage)
+
+    def use_there(run: Run) -> Result:
+        with Looking(run.options) as worktree:
+            return use(run, worktree)
+
+    run = Run(contact(call, stages, ahead=False), call.options, stages)
+    return over_carried(command, run, Source(), use_there, dry_run=dry_run)
 
 
 @contextmanager

@@ -52,17 +52,23 @@ class Answer(Struct, frozen=True):
 
 
 class Comparison(Struct, frozen=True):
-    """What stands in the way, notes, and the distributions of which pushed commits were compared at all."""
+    """What stands in the way, notes, and the distributions of which pushed commits were compared at all.
+
+    ``uncompared``: pushed Python of which no record tells.
+    """
 
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
     compared: tuple[str, ...] = ()
+    uncompared: tuple[RepoPath, ...] = ()
 
-    def with_(
-        self, problems: Sequence[Problem], notes: Sequence[str], compared: str | None = None
-    ) -> Comparison:
-        names = () if compared is None else (compared,)
-        return Comparison((*self.problems, *problems), (*self.notes, *notes), (*self.compared, *names))
+    def with_(self, other: Comparison) -> Comparison:
+        return Comparison(
+            (*self.problems, *other.problems),
+            (*self.notes, *other.notes),
+            (*self.compared, *other.compared),
+            (*self.uncompared, *other.uncompared),
+        )
 
 
 def pre_push(options: Options, refs: Sequence[PushedRef], stage: Stage) -> Result:
@@ -127,10 +133,11 @@ def _judge(
         seen.add(manifest.distribution.name)
         if not newest and not answer.holds:
             continue
-        whole = whole.with_(answer.problems, (answer.note,) if answer.note is not None else ())
+        notes = (answer.note,) if answer.note is not None else ()
+        whole = whole.with_(Comparison(answer.problems, notes))
         stage("comparing commits")
         for ref in refs:
-            whole = whole.with_(*_compare(worktree, read_tree, ran, held, ref))
+            whole = whole.with_(_compare(worktree, read_tree, ran, held, ref))
     return whole
 
 
@@ -140,37 +147,41 @@ def _compare(
     ran: Ran,
     held: prepush.Held,
     ref: PushedRef,
-) -> tuple[Sequence[Problem], Sequence[str], str | None]:
-    """Problems, notes, and the distribution if it was compared. ``read_tree``: of a commit; it remembers."""
+) -> Comparison:
+    """One pushed commit with one overlay. ``read_tree``: of a commit; it remembers."""
     manifest = ran.record
     image = manifest.baseline.image_commit
     git = Git(worktree.repository.root)
     commit = peel(git, ref.commit or "")
     if commit is None:
-        return [], [f"{ref.local} names no commit, so nothing of it runs"], None
+        return Comparison(notes=(f"{ref.local} names no commit, so nothing of it runs",))
     if image is None or not worktree.has_commit(image):
         message = f"the image commit {image} of the overlay {manifest.id} is not in this repository"
-        return [Problem("unknown-commit", message, f"git fetch origin {image}")], [], None
+        return Comparison((Problem("unknown-commit", message, f"git fetch origin {image}"),))
     tree = laid_onto(git, ObjectId(image), commit)
     if tree is None:
         message = (
             f"{ref.local} does not go onto the image commit {image}, so it cannot have run there as it is"
         )
-        return [Problem("port-conflict", message, prepush.RUN_IT)], [], None
+        return Comparison((Problem("port-conflict", message, prepush.RUN_IT),))
     before, pushed = read_tree(image), worktree.objects_below(tree)
     rebuilds = prepush.rebuilds(before, pushed)
     named = ", ".join([*rebuilds[:NAMED], *(["…"] if len(rebuilds) > NAMED else [])])
     notes = [f"needs an image rebuild: {named}"] if rebuilds else []
-    if new := prepush.uncompared(manifest, before, pushed):
-        notes.append(f"{prepush.UNCOMPARED} {', '.join(new[:NAMED])}, in a directory at the top that is new")
+    new = prepush.uncompared(manifest, before, pushed)
+    if new:
+        notes.append(f"not compared: {', '.join(new[:NAMED])}, in a directory at the top that is new")
     if not prepush.holds_package(manifest, pushed) and common_base(git, ObjectId(image), commit) is None:
-        return [], [f"{ref.local} holds nothing of {manifest.distribution.name}, and never did"], None
+        return Comparison(
+            notes=(f"{ref.local} holds nothing of {manifest.distribution.name}, and never did",)
+        )
     entries = {**pushed, **_as_it_ran(worktree, manifest, pushed)}
 
     def ran_before(path: RepoPath) -> Manifest | None:
         return _ran_before(worktree, held.get(path, {}), pushed.get(path))
 
-    return prepush.judge(ran, before, entries, ref.local, ran_before), notes, manifest.distribution.name
+    problems = prepush.judge(ran, before, entries, ref.local, ran_before)
+    return Comparison(tuple(problems), tuple(notes), (manifest.distribution.name,), tuple(new))
 
 
 def _ran_before(
@@ -210,12 +221,12 @@ def ask(manifest: Manifest) -> Answer:
     asked = Ahead(lambda: _ask(manifest))
     if asked.ends_within(ANSWER_SECONDS):
         return asked.result()
-    name = f"{manifest.target.kind}:{manifest.target.name}"
+    name = manifest.target.specification
     return Answer(note=f"{name} does not answer, so that it still holds the overlay is not known")
 
 
 def _ask(manifest: Manifest) -> Answer:
-    name = f"{manifest.target.kind}:{manifest.target.name}"
+    name = manifest.target.specification
     interpreter = manifest.interpreter.path if manifest.target.kind != "local" else None
     overlay = {item.destination: item.installed_sha256 for item in manifest.overlay}
     try:
@@ -268,7 +279,7 @@ def _result(found: Comparison, mode: str, stages: Stages) -> Result:
         sentence = "not shown to be what ran; pushed all the same, as configured"
     elif names:
         sentence = f"nothing stands in the way of the push; compared with what ran: {', '.join(names)}"
-        if any(note.startswith(prepush.UNCOMPARED) for note in notes):
+        if found.uncompared:
             sentence, names = f"{sentence}, but not all of it", []
     else:
         sentence, notes = f"not compared: {'; '.join(notes)}", []

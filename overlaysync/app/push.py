@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from overlaysync.app.calling import Call
-from overlaysync.app.contact import Contact, contact
-from overlaysync.app.looking import Looking
+from overlaysync.app.contact import Contact
 from overlaysync.app.options import Stage
-from overlaysync.app.port import Source, over_carried
+from overlaysync.app.port import use_carried
 from overlaysync.app.read_back import read_back
 from overlaysync.app.reading import WorktreeReading
 from overlaysync.app.records import Cause, Task, digest_of_diff
@@ -34,24 +33,17 @@ Hold = Callable[[Situation], None]
 """Raises to give up; asked when everything is read, and again before anything is renamed."""
 
 
-def push(calls: Sequence[Call], stage: Stage, *, dry_run: bool = False) -> Result:
+def push(calls: Sequence[Call], stage: Stage, *, ported: bool = False, dry_run: bool = False) -> Result:
     """Reads everything, decides, and unless something stands in the way carries it out and proves it.
+
+    ``ported``: what is carried onto the image commit first, into the only target.
 
     Raises every error of ``overlaysync.errors`` that ends a run (see ``in_targets``); refusals are results.
     """
-    return in_targets_of_worktree("push", calls, stage, partial(push_over, dry_run=dry_run))
-
-
-def push_ported(call: Call, stage: Stage, source: Source, *, dry_run: bool = False) -> Result:
-    """The same of what is carried onto the image commit first."""
-    stages = Stages(stage)
-
-    def push_there(run: Run) -> Result:
-        with Looking(run.options) as worktree:
-            return push_over(run, worktree, dry_run=dry_run)
-
-    run = Run(contact(call, stages, ahead=False), call.options, stages)
-    return over_carried("push", run, source, push_there, dry_run=dry_run)
+    use = partial(push_over, dry_run=dry_run)
+    if ported:
+        return use_carried("push", calls[0], stage, use, dry_run=dry_run)
+    return in_targets_of_worktree("push", calls, stage, use)
 
 
 def push_over(

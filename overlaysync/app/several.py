@@ -167,9 +167,8 @@ def _use(reached: Reached, *, command: str, use: Use, together: Together) -> Res
 
     def agree() -> float:
         stages("waiting for the other targets")
-        return together.agree(
-            reached.name, found.changed_at
-        )  # an agent that nobody speaks to ends after a while
+        # an agent that nobody speaks to ends after a while
+        return together.agree(reached.name, found.changed_at)
 
     try:
         result = use(Run(found, reached.call.options, stages, agree))

@@ -8,10 +8,9 @@ from functools import partial
 from msgspec import structs
 
 from overlaysync.app.calling import Call
-from overlaysync.app.contact import Contact, contact
-from overlaysync.app.looking import Looking
+from overlaysync.app.contact import Contact
 from overlaysync.app.options import Stage
-from overlaysync.app.port import Source, over_carried
+from overlaysync.app.port import use_carried
 from overlaysync.app.read_back import read_back
 from overlaysync.app.reading import WorktreeReading
 from overlaysync.app.report import result_of
@@ -27,24 +26,16 @@ FINDINGS = (4, 5)
 """Kinds of problem that are findings whatever is pending: the baseline, and the target's content."""
 
 
-def status(calls: Sequence[Call], stage: Stage, *, check: bool = False) -> Result:
+def status(calls: Sequence[Call], stage: Stage, *, ported: bool = False, check: bool = False) -> Result:
     """What a push would do, and what is in its way.
 
     The exit code is 1 with findings: a baseline or drift problem; with ``check`` anything pending too.
+    ``ported``: of what would be carried onto the image commit first; nothing of that stays.
     """
-    return in_targets_of_worktree("status", calls, stage, partial(_status, check=check))
-
-
-def status_ported(call: Call, stage: Stage, source: Source, *, check: bool = False) -> Result:
-    """The same of what would be carried onto the image commit first; nothing of that stays."""
-    stages = Stages(stage)
-
-    def status_there(run: Run) -> Result:
-        with Looking(run.options) as worktree:
-            return _status(run, worktree, check=check)
-
-    run = Run(contact(call, stages, ahead=False), call.options, stages)
-    result = over_carried("status", run, source, status_there, dry_run=True)
+    use = partial(_status, check=check)
+    if not ported:
+        return in_targets_of_worktree("status", calls, stage, use)
+    result = use_carried("status", calls[0], stage, use, dry_run=True)
     if result.outcome != "refused":
         return result
     code = 1 if check or result.exit_code in FINDINGS else 0

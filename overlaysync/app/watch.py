@@ -68,7 +68,7 @@ def watch(
         engine = LineEvents(link.transport.events, engine_tells)
         opened.callback(engine.close)
         how = "by events" if files.polling is None else f"by polling: {files.polling}"
-        teller.say("watching", f"{located.root} for {link.identity.kind}:{link.identity.name}, {how}")
+        teller.say("watching", f"{located.root} for {link.identity.specification}, {how}")
         try:
             _follow(follower, teller, files, wakeups, quiet, bound)
         except KeyboardInterrupt:

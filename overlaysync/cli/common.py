@@ -156,10 +156,11 @@ def give_out_of_targets(
     *,
     as_json: bool,
     ported: bool = False,
+    looks: bool = False,
 ) -> int:
     """``give_out`` of a use case for one target or several, which are called while it is loaded.
 
-    ``ported``: it is for one alone.
+    ``ported``: it is for one alone. ``looks``: at the worktree, meanwhile.
     """
     from overlaysync.app.calling import Call
 
@@ -177,6 +178,8 @@ def give_out_of_targets(
 
     def run(stage: Stage) -> Result:
         with called:  # a reader who takes his time must not hold a target's lock
+            if looks:
+                calls[0].looking()
             return use(calls, stage)
 
     return give_out(run, as_json=as_json)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
-from overlaysync.cli.render import SHOWN, fact
+from overlaysync.cli.render import SHOWN, fact, tell_more
 from overlaysync.cli.terminal import Terminal, clean
 from overlaysync.core.counting import counted
 from overlaysync.core.evidence import describe
@@ -31,7 +31,7 @@ def show(manifest: Manifest, file: str | None, terminal: Terminal) -> None:
     _ground(manifest, terminal)
     terminal.gap()
     terminal.rows([_step(item) for item in manifest.operations[: SHOWN * 4]])
-    _more(len(manifest.operations) - SHOWN * 4, terminal)
+    tell_more(len(manifest.operations) - SHOWN * 4, terminal)
     if not manifest.operations:
         terminal.line("  no file was changed")
     _listed("overlay after it", [_held(item) for item in manifest.overlay], terminal)
@@ -73,7 +73,7 @@ def _place(manifest: Manifest, terminal: Terminal) -> None:
     target, distribution, python = manifest.target, manifest.distribution, manifest.interpreter
     container = "" if target.container_id == UNKNOWN else f" ({target.container_id[:DIGITS]})"
     since = "" if target.started_at == UNKNOWN else f" · up since {target.started_at}"
-    fact("into", f"{target.kind}:{target.name}{container}{since}", terminal)
+    fact("into", f"{target.specification}{container}{since}", terminal)
     if target.image_id != UNKNOWN:
         fact("image", f"{target.image_name} · {target.image_id}", terminal)
     fact("package", f"{distribution.name} {distribution.version} · {python.path} {python.version}", terminal)
@@ -151,9 +151,4 @@ def _listed(heading: str, rows: Iterable[Sequence[str]], terminal: Terminal) -> 
     terminal.gap()
     terminal.line(f"{heading}:", "dim")
     terminal.rows(shown[:SHOWN])
-    _more(len(shown) - SHOWN, terminal)
-
-
-def _more(count: int, terminal: Terminal) -> None:
-    if count > 0:
-        terminal.line(f"  … and {count} more (all of them: --json)")
+    tell_more(len(shown) - SHOWN, terminal)

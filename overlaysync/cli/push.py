@@ -33,14 +33,8 @@ def command(directory: str, /, ported: bool, dry_run: bool, as_json: bool, **giv
     """
 
     def use(calls: Sequence[Call], stage: Stage) -> Result:
-        if ported:
-            from overlaysync.app.port import Source
-            from overlaysync.app.push import push_ported
-
-            return push_ported(calls[0], stage, Source(), dry_run=dry_run)
-        calls[0].looking()
         from overlaysync.app.push import push
 
-        return push(calls, stage, dry_run=dry_run)
+        return push(calls, stage, ported=ported, dry_run=dry_run)
 
-    return common.give_out_of_targets(directory, given, use, as_json=as_json, ported=ported)
+    return common.give_out_of_targets(directory, given, use, as_json=as_json, ported=ported, looks=not ported)

@@ -108,12 +108,22 @@ def _baseline(baseline: ResultBaseline, terminal: Terminal) -> None:
     fact("content", f"{content.equal} of {files} equal{overlaid}", terminal)
 
 
+def tell_more(left: int, terminal: Terminal) -> None:
+    """How many there are that are not shown."""
+    if left > 0:
+        terminal.line(f"  {_more(left)}")
+
+
+def _more(left: int) -> str:
+    return f"… and {left} more (all of them: --json)"
+
+
 def _overlay(destinations: Sequence[str], terminal: Terminal) -> None:
     """What the target holds of a worktree, below the install root."""
     if destinations:
-        more = len(destinations) - FEW
-        counted = f", … and {more} more (all of them: --json)" if more > 0 else ""
-        fact("overlay", ", ".join(destinations[:FEW]) + counted, terminal)
+        left = len(destinations) - FEW
+        told = f", {_more(left)}" if left > 0 else ""
+        fact("overlay", ", ".join(destinations[:FEW]) + told, terminal)
 
 
 def _checks(result: Result, terminal: Terminal) -> None:
@@ -135,8 +145,7 @@ def _operations(result: Result, terminal: Terminal) -> None:
         for item in result.operations
     ]
     terminal.rows(rows[: SHOWN * 4])
-    if len(rows) > SHOWN * 4:
-        terminal.line(f"  … and {len(rows) - SHOWN * 4} more (all of them: --json)")
+    tell_more(len(rows) - SHOWN * 4, terminal)
 
 
 def _from_and_to(operation: ResultOperation, root: str) -> str:
@@ -162,8 +171,7 @@ def _lists(result: Result, terminal: Terminal) -> None:
         terminal.line(f"{HEADINGS.get(name, name.replace('_', ' '))}:", "dim")
         for entry in entries[:SHOWN]:
             terminal.line(f"  {clean(str(entry))}")
-        if len(entries) > SHOWN:
-            terminal.line(f"  … and {len(entries) - SHOWN} more (all of them: --json)")
+        tell_more(len(entries) - SHOWN, terminal)
 
 
 def _problems(result: Result, terminal: Terminal) -> None:
@@ -182,8 +190,7 @@ def _problems(result: Result, terminal: Terminal) -> None:
             terminal.line(f"  {path}{clean(problem.message)}")
             if problem.next_step and not same:
                 terminal.line(f"  → {clean(problem.next_step)}")
-        if len(problems) > SHOWN:
-            terminal.line(f"  … and {len(problems) - SHOWN} more (all of them: --json)")
+        tell_more(len(problems) - SHOWN, terminal)
         if problems[0].next_step and same:
             terminal.line(f"  → {clean(problems[0].next_step)}")
             if len({problem.next_step for problem in problems}) > 1:

@@ -32,14 +32,8 @@ def command(directory: str, /, ported: bool, check: bool, as_json: bool, **given
     """
 
     def use(calls: Sequence[Call], stage: Stage) -> Result:
-        if ported:
-            from overlaysync.app.port import Source
-            from overlaysync.app.status import status_ported
-
-            return status_ported(calls[0], stage, Source(), check=check)
-        calls[0].looking()
         from overlaysync.app.status import status
 
-        return status(calls, stage, check=check)
+        return status(calls, stage, ported=ported, check=check)
 
-    return common.give_out_of_targets(directory, given, use, as_json=as_json, ported=ported)
+    return common.give_out_of_targets(directory, given, use, as_json=as_json, ported=ported, looks=not ported)

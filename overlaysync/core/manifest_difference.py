@@ -78,7 +78,7 @@ def _facts(manifest: Manifest) -> dict[str, str | None]:
         "HEAD": manifest.baseline.head,
         "image commit": manifest.baseline.image_commit,
         "diff": manifest.diff_sha256,
-        "target": f"{target.kind}:{target.name}",
+        "target": target.specification,
         "container": target.container_id,
         "started": target.started_at,
         "platform": target.platform,

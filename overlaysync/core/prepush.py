@@ -20,8 +20,6 @@ NO_COMMIT = "0"
 """Of what an id of git consists that names nothing: the branch is new, or goes."""
 REBUILDS = (PathKind.NATIVE, PathKind.ARTEFACT, PathKind.CYTHON, PathKind.BUILD, PathKind.GENERATOR_INPUT)
 RUN_IT = "commit what ran, or run this: overlaysync push --port; or push all the same: git push --no-verify"
-UNCOMPARED = "not compared:"
-"""How a note begins of pushed Python of which nothing is known."""
 MAKE_ONE = "to have what is pushed proven, run this first: overlaysync push"
 
 
@@ -125,8 +123,8 @@ def told_of(ran: Ran) -> str | None:
 
 
 def _left_none(manifest: Manifest) -> str:
-    target = f"{manifest.target.kind}:{manifest.target.name}"
-    return f"the last {manifest.command}, {manifest.time}, left no overlay in {target}"
+    where = manifest.target.specification
+    return f"the last {manifest.command}, {manifest.time}, left no overlay in {where}"
 
 
 def _named_record(manifest: Manifest) -> str:
@@ -212,10 +210,9 @@ def _judge_overlaid(
     entry = pushed.get(item.source)
     if (entry.oid if entry is not None else None) == item.blob:
         return None
-    target = f"{manifest.target.kind}:{manifest.target.name}, where it ran"
     ran = "was removed" if item.blob is None else f"was {item.blob}"
     there = "is not there" if entry is None else f"is {entry.oid}"
-    message = f"{item.source} {there} in {ref}, but {ran} in {target}"
+    message = f"{item.source} {there} in {ref}, but {ran} in {manifest.target.specification}, where it ran"
     if (record := before(item.source)) is not None:
         message += f" last; as pushed it ran in {_named_record(record)}"
     return Problem("differs-from-run", message, RUN_IT, item.source)

@@ -43,6 +43,11 @@ class TargetIdentity(Struct, frozen=True):
     engine: str = UNKNOWN
 
     @property
+    def specification(self) -> str:
+        """As ``--container`` takes it."""
+        return f"{self.kind}:{self.name}"
+
+    @property
     def itself(self) -> str:
         """What no other target of its kind is called, now or later: a container's id, or else the name."""
         return self.name if self.container_id == UNKNOWN else self.container_id
