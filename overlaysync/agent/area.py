@@ -111,13 +111,21 @@ class Area:
         return text, record
 
     def write(self, path: bytes, text: str) -> None:
-        """Puts one of our records in place: temporary file, fsync, rename, fsync of the directory."""
+        """Puts one of our records in place."""
+        self.write_new(path, text)
+        self.rename_new(path)
+
+    def write_new(self, path: bytes, text: str) -> None:
+        """The first half, which takes room: a temporary file, fsync."""
         self.tree.remove(_new(path))
         with os.fdopen(self.tree.create(_new(path)), "wb") as stream:
             stream.write(text.encode("ascii"))
             stream.flush()
             os.fchmod(stream.fileno(), 0o644)
             os.fsync(stream.fileno())
+
+    def rename_new(self, path: bytes) -> None:
+        """The second half, which takes none: rename, fsync of the directory."""
         self.tree.move(_new(path), path)
         os.fsync(self.tree.directory(split(path)[0]))
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 class Failure(Exception):
     """A request failed for a reason that the host knows how to explain.
 
-    ``kind`` is one of: locked, damaged, root, interpreter, stage, apply, unfinished, usage. ``path`` is the
+    ``kind`` is one of: locked, damaged, root, interpreter, write, apply, unfinished, usage. ``path`` is the
     installed path in trouble, where there is one.
     """
 

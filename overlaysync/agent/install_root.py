@@ -47,6 +47,7 @@ class InstallRoot:
             "look": self.look,
             "begin": self.begin,
             "apply": self.apply,
+            "write_record": self.write_record,
             "record": self.record,
             "roll_back": self.roll_back,
         }
@@ -160,7 +161,7 @@ class InstallRoot:
         try:
             self.transaction.begin()
         except OSError as error:
-            raise Failure("stage", "no transaction can be begun in the install root: %s" % reason(error))
+            raise Failure("write", "no transaction can be begun in the install root: %s" % reason(error))
         return {}
 
     def piece(self, request: Request, body: bytes) -> None:
@@ -186,7 +187,7 @@ class InstallRoot:
         except Failure as failure:
             self.failure = failure
         except OSError as error:
-            self.failure = Failure("stage", reason(error), path)
+            self.failure = Failure("write", reason(error), path)
 
     def apply(self, request: Request) -> Answer:
         transaction = self._under_way()
@@ -198,7 +199,7 @@ class InstallRoot:
             transaction.apply()
             self._drop_prefixed(transaction, prefixes, search_path)
         except OSError as error:
-            raise Failure("apply", reason(error))
+            raise Failure("write", reason(error))
         transaction.applied = True
         return {"dropped": transaction.dropped, "made": [to_text(path) for path in transaction.made]}
 
@@ -212,14 +213,22 @@ class InstallRoot:
                 rows = {to_text(item): validation for item, validation in removed.items()}
                 transaction.dropped.setdefault(to_text(path), {}).update(rows)
 
-    def record(self, request: Request) -> Answer:
+    def write_record(self, request: Request) -> Answer:
         transaction = self._under_way()
         if not transaction.applied:
             raise Failure("usage", "only an applied transaction can be recorded")
-        manifest = request.optional_text("manifest")
         transaction.tree.refresh()
         try:
-            settle.record(transaction, manifest)
+            settle.write_record(transaction, request.optional_text("manifest"))
+        except OSError as error:
+            raise Failure("write", "the overlay cannot be recorded: %s" % reason(error))
+        return {}
+
+    def record(self, _request: Request) -> Answer:
+        transaction = self._under_way()
+        transaction.tree.refresh()
+        try:
+            settle.record(transaction)
         except Failure:
             self.transaction = None  # it was settled, or the next contact does it
             raise

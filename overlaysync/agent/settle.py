@@ -63,26 +63,40 @@ def recover(area: Area) -> str | None:
     return None if outcome is None else "an interrupted transaction was %s" % outcome
 
 
-def record(transaction: Transaction, manifest: str | None) -> None:
-    """The commit point: the manifest's rename; for a revert (None) the journal's last phase.
+def write_record(transaction: Transaction, manifest: str | None) -> None:
+    """What ``record`` will put in place, and all else that takes room; nothing is recorded by it.
 
-    Raises Failure("apply") when it was not reached, after rolling back, and Failure("unfinished").
+    ``manifest``: its text, or None for a revert, whose record is the journal's last phase.
     """
     area = transaction.area
+    _make_room(transaction)
+    if manifest is None:
+        transaction.last_record = area.journal
+        area.write_new(area.journal, transaction.journal(REVERTED))
+    else:
+        transaction.last_record = area.manifest
+        area.write_new(area.manifest, manifest)
+
+
+def record(transaction: Transaction) -> None:
+    """The commit point: what ``write_record`` wrote gets its name.
+
+    Raises Failure("write") when it was not reached, after rolling back, and Failure("unfinished").
+    """
+    area = transaction.area
+    if transaction.last_record is None:
+        raise Failure("usage", "there is no record yet")
     try:
-        _make_room(transaction)
-        if manifest is None:
+        area.rename_new(transaction.last_record)
+        if transaction.last_record == area.journal:
             transaction.phase = REVERTED
-            transaction.write_journal()
-        else:
-            area.write(area.manifest, manifest)
         _tidy(transaction)
     except OSError as error:
         trouble = reason(error)
     else:
         return
     if settle(area) == ROLLED_BACK:
-        raise Failure("apply", "the overlay cannot be recorded, so it was rolled back: %s" % trouble)
+        raise Failure("write", "the overlay cannot be recorded, so it was rolled back: %s" % trouble)
 
 
 def _tidy(transaction: Transaction) -> None:

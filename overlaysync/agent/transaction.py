@@ -77,6 +77,7 @@ class Transaction:
         self.removable = frozenset(removable)
         self.dropped: dict[str, dict[str, str]] = {}  # of each source: bytecode, and its validation
         self.applied = False
+        self.last_record: bytes | None = None  # whose rename will be the commit point; it is written
 
     def begin(self) -> None:
         """Writes the journal. Raises Failure("unfinished") where another one still lies."""
@@ -86,13 +87,16 @@ class Transaction:
         self.write_journal()
 
     def write_journal(self) -> None:
+        self.area.write(self.area.journal, self.journal(self.phase))
+
+    def journal(self, phase: str) -> str:
         journal = {
             "id": self.identity,
-            "phase": self.phase,
+            "phase": phase,
             "operations": self.rows,
             "made": [to_text(path) for path in self.made],
         }
-        self.area.write(self.area.journal, json.dumps(journal))
+        return json.dumps(journal)
 
     def make_room(self, step: Step) -> None:
         """Makes the directories that a step needs; the journal lists them before they are there."""
@@ -104,9 +108,9 @@ class Transaction:
             self.tree.make_directories(directory, split(step.original)[0] if step.restores else None)
 
     def apply(self) -> None:
-        """Puts everything in place. Raises Failure("apply") with the path at the first trouble."""
+        """Puts everything in place. Raises Failure("apply" or "write") with the path at the first trouble."""
         for step in self.steps:
-            self._try(self._flush, step, "stage")
+            self._try(self._flush, step)
         for step in self.steps:
             self._try(self._expect, step)
         self.phase = APPLYING
@@ -118,11 +122,11 @@ class Transaction:
                 self._try(self._tidy_directories, step)
 
     @staticmethod
-    def _try(action: Callable[[Step], None], step: Step, kind: str = "apply") -> None:
+    def _try(action: Callable[[Step], None], step: Step) -> None:
         try:
             action(step)
         except OSError as error:
-            raise Failure(kind, reason(error), to_text(step.path))
+            raise Failure("write", reason(error), to_text(step.path))
 
     def _flush(self, step: Step) -> None:
         """New content on the disk; only now, since what the first one writes out most others need not."""
@@ -215,7 +219,7 @@ class Staging:
         finally:
             self.close()
         if self.digest.hexdigest() != self.step.after:
-            raise Failure("stage", "what arrived is not what was announced", to_text(self.step.path))
+            raise Failure("apply", "what arrived is not what was announced", to_text(self.step.path))
 
     def close(self) -> None:
         os.close(self.file)

@@ -17,6 +17,7 @@ from overlaysync.app.several import Run, in_targets_of_worktree
 from overlaysync.app.store import last_record
 from overlaysync.app.survey import Situation, survey
 from overlaysync.app.timing import Stages
+from overlaysync.app.together import A_WHILE
 from overlaysync.app.transact import carry_out, expected_after
 from overlaysync.core.planning import is_in_place
 from overlaysync.core.prepush import packages_of, unshipped_in
@@ -27,8 +28,6 @@ from overlaysync.model.problem import exit_code
 from overlaysync.model.result import Result
 from overlaysync.worktree.worktree import Worktree
 
-A_WHILE = 2.0
-"""Seconds; a single push takes about as long from its look at the target to its last proof."""
 Hold = Callable[[Situation], None]
 """Raises to give up; asked when everything is read, and again before anything is renamed."""
 

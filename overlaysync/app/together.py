@@ -13,10 +13,12 @@ Agree = Callable[[], float]
 of them will not."""
 PATIENCE = 60.0
 """Seconds after which whoever waits gives a sign of life."""
-
-
-POINTS = 3
-"""At which a use case that changes a target agrees: before anything is staged, renamed, recorded."""
+A_WHILE = 2.0
+"""Seconds; a single push takes about as long from its look at the target to its last proof. Who waited longer
+looks again."""
+POINTS = 4
+"""At which a use case that changes a target agrees: before anything is staged, before anything is renamed,
+when all is proven and its record written, and once more when who waited for that has proven it again."""
 
 
 def unasked() -> float:

@@ -10,12 +10,12 @@ from overlaysync.app.read_back import ReadBack, read_back
 from overlaysync.app.reading import find_workload, refuse_workload
 from overlaysync.app.records import Task, make_manifest, new_manifest_id, overlay_of
 from overlaysync.app.timing import Stages
-from overlaysync.app.together import Agree, unasked
+from overlaysync.app.together import A_WHILE, Agree, unasked
 from overlaysync.core.finding import listed
 from overlaysync.errors import AgentLostError, ApplyError, OverlaysyncError, UnfinishedError
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Operation, Placement, Plan
-from overlaysync.model.target import InstalledPath
+from overlaysync.model.target import Applied, InstalledPath
 from overlaysync.model.worktree import Sha256
 from overlaysync.state.manifest_text import encode
 
@@ -34,57 +34,72 @@ def carry_out(
     """All of the plan, proven, or none of it.
 
     ``executable``: new files that shall have mode 0755. ``last_look`` is called when everything is staged and
-    nothing is applied; it raises to give up. ``agree``: before that, and again before the record.
+    nothing is applied; it raises to give up. ``agree``: before that, when all is proven, before the record.
 
     Raises ApplyError when it failed and was rolled back (its message says so, or what was not), and whatever
     ``content``, ``last_look`` and ``agree`` raise, after rolling back.
     """
     identity = new_manifest_id()
-    contact, plan = task.contact, task.plan
-    session = contact.session
+    session = task.contact.session
     in_place = False
     try:
         stages("copying")
-        session.begin(identity, plan.operations, executable, _directories(task.previous))
-        for number, operation in enumerate(plan.operations):
-            if operation.after is not None and not operation.restores:
-                session.stage(number, content(operation))
+        _stage(task, identity, content, executable)
         agree()
         last_look()
-        refuse_workload(contact, task.inventory)
+        refuse_workload(task.contact, task.inventory)
         stages("applying")
         in_place = True
-        prefix = contact.interpreter.pycache_prefix
-        done = session.apply([prefix] if prefix is not None else [], contact.interpreter.search_path)
-        stages("reading back")
-        restored = {item.destination for item in plan.operations if item.restores}
-        expected = expected_after(plan, overlay_of(task.previous))
-        proof = read_back(contact, task.inventory, expected, restored)
-        _refuse(proof)
-        refuse_workload(contact, task.inventory)
+        done = _apply(task)
+        proof = _prove(task, stages)
         manifest = make_manifest(identity, task, proof, done, stages.milliseconds())
-        text = encode(manifest) if plan.overlay else None  # without an overlay nothing of ours stays
+        # without an overlay nothing of ours stays
+        session.write_record(encode(manifest) if task.plan.overlay else None)
+        if agree() > A_WHILE:
+            _prove(task, stages)
         agree()
     except AgentLostError:
         raise
     except KeyboardInterrupt:
         stages("rolling back")
-        contact.session.close()  # a goodbye is heard even where an answer is still outstanding
+        session.close()  # a goodbye is heard even where an answer is still outstanding
         raise
     except BaseException as error:
-        _roll_back(contact, error, stages)
+        _roll_back(task.contact, error, stages)
         if type(error) is ApplyError:
             error = _undone(error)
         if in_place and isinstance(error, OverlaysyncError):
             error.also(_left_with_it(task))
         raise error
     stages("recording")
-    session.record(text)
+    session.record()
     return manifest
 
 
-def _directories(manifest: Manifest | None) -> tuple[InstalledPath, ...]:
-    return manifest.directories if manifest is not None else ()
+def _stage(task: Task, identity: str, content: Content, executable: Iterable[InstalledPath]) -> None:
+    session, operations = task.contact.session, task.plan.operations
+    removable = task.previous.directories if task.previous is not None else ()
+    session.begin(identity, operations, executable, removable)
+    for number, operation in enumerate(operations):
+        if operation.after is not None and not operation.restores:
+            session.stage(number, content(operation))
+
+
+def _apply(task: Task) -> Applied:
+    python = task.contact.interpreter
+    prefixes = [python.pycache_prefix] if python.pycache_prefix is not None else []
+    return task.contact.session.apply(prefixes, python.search_path)
+
+
+def _prove(task: Task, stages: Stages) -> ReadBack:
+    """Raises ApplyError where what was pushed is not what is imported, WorkloadError for who imported it."""
+    stages("reading back")
+    restored = {item.destination for item in task.plan.operations if item.restores}
+    expected = expected_after(task.plan, overlay_of(task.previous))
+    proof = read_back(task.contact, task.inventory, expected, restored)
+    _refuse(proof)
+    refuse_workload(task.contact, task.inventory)
+    return proof
 
 
 def expected_after(

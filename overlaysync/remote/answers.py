@@ -18,7 +18,7 @@ FAILURES: Mapping[str, type[errors.OverlaysyncError]] = {
     "root": errors.TargetError,
     "interpreter": errors.TargetError,
     "system": errors.TargetError,
-    "stage": errors.ApplyError,
+    "write": errors.ApplyError,
     "apply": errors.ApplyError,
     "unfinished": errors.UnfinishedError,
 }
@@ -27,7 +27,7 @@ NEXT_STEPS: Mapping[str, str] = {
     "damaged": "look at the file; if it is of no use, re-create the target from its image",
     "unfinished": "take the cause away (a disk that is full or read-only, a file that was changed or made "
     "immutable meanwhile, or is a mount now), then run any command: the next contact continues",
-    "stage": "remove the cause in the target, then run the command again",
+    "write": "remove the cause in the target, then run the command again",
     "apply": "let what writes there come to rest, then run the command again",
 }
 NOT_OURS = "look at what answers there in place of its Python, or re-create the target: overlaysync doctor"

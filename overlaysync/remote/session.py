@@ -268,9 +268,16 @@ class AgentSession:
         applied: Applied = typed(answer, Applied)
         return applied
 
-    def record(self, manifest: str | None) -> None:
-        """Commits: the manifest's text stands beside the overlay (None: there is no overlay any more)."""
-        self._ask("record", LONG, manifest=manifest)
+    def write_record(self, manifest: str | None) -> None:
+        """Writes what ``record`` will put in place, so that no more room is needed then. Raises ApplyError.
+
+        ``manifest``: the text that will stand beside the overlay; None where there will be no overlay.
+        """
+        self._ask("write_record", LONG, manifest=manifest)
+
+    def record(self) -> None:
+        """Commits: what was written is the overlay's record. Raises ApplyError, after rolling back."""
+        self._ask("record", LONG)
 
     def roll_back(self) -> None:
         """Puts the old tree back. Raises ApplyError naming what is not as it was."""

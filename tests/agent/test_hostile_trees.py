@@ -417,7 +417,8 @@ def test_a_prefix_that_another_user_may_not_look_into(site: Site, tmp_path: Path
         session.begin("second", [edit.operation])
         session.stage(0, [EDITED.encode()])
         session.apply([str(private / "cache")])
-        session.record('{"id": "second"}')
+        session.write_record('{"id": "second"}')
+        session.record()
     assert (site.root / "sample/engine.py").read_text() == EDITED
 
 

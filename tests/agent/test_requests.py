@@ -38,7 +38,8 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("peek", {"root": "/tmp", "distribution": "../other"}, "not the normalised name"),
     ("begin", {"identity": "x", "operations": []}, "no install root is open"),
     ("apply", {"pycache_prefixes": [], "search_path": []}, "no transaction is under way"),
-    ("record", {"manifest": None}, "no transaction is under way"),
+    ("write_record", {"manifest": None}, "no transaction is under way"),
+    ("record", {}, "no transaction is under way"),
     ("read", {"path": None}, "'path' is None"),
     ("processes", {"root": None}, "'ignore_pids' is None"),
     ("interpreters", {"user": ""}, "'environment' is None"),
@@ -119,6 +120,6 @@ def test_what_is_no_frame_ends_the_agent_and_rolls_back(session: AgentSession, s
     site.apply(session, [site.replace("sample/engine.py", "GENERATION = 2\n")])
     session._channel.send(b"GET / HTTP/1.1\r\n\r\n", 5.0)
     with pytest.raises(AgentLostError):
-        session.record('{"id": "first"}')
+        session.record()
     session.close()
     assert site.snapshot(times=True) == before

@@ -118,7 +118,8 @@ def test_new_files_are_executable_where_the_plan_says_so(session: AgentSession, 
     for number, edit in enumerate(edits):
         session.stage(number, [edit.content or b""])
     session.apply([])
-    session.record('{"id": "first"}')
+    session.write_record('{"id": "first"}')
+    session.record()
     modes = [(site.root / path).stat().st_mode & 0o777 for path in ("sample/run.py", "sample/plain.py")]
     assert modes == [0o755, 0o644]
 

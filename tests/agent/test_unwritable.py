@@ -58,6 +58,7 @@ def test_a_disk_gone_read_only_names_every_file(start: Start, session: AgentSess
     before = site.snapshot(times=True)
     site.open(session)
     site.apply(session, edits(site))
+    session.write_record('{"id": "first"}')
     remount(site, "ro")
     told = (
         r"^not rolled back: sample/engine\.py: the new content stands there \(Read-only file system\); "
@@ -67,7 +68,7 @@ def test_a_disk_gone_read_only_names_every_file(start: Start, session: AgentSess
         r"what stood there before is kept in \S+/\.overlaysync/sample/transaction"
     )
     with pytest.raises(UnfinishedError, match=told) as raised:
-        session.record('{"id": "first"}')
+        session.record()
     assert raised.value.exit_code == 8
     assert "any command" in str(raised.value.next_step)
     session.close()

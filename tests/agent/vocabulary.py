@@ -161,13 +161,15 @@ class Site:
         """A whole transaction; the bytecode dropped."""
         edits = list(edits)
         applied = self.apply(session, edits, identity)
-        session.record(json.dumps({"id": identity}))
+        session.write_record(json.dumps({"id": identity}))
+        session.record()
         self.note(edits, applied)
         return applied.dropped
 
     def push_revert(self, session: AgentSession) -> None:
         self.apply(session, self.revert(), "revert")
-        session.record(None)
+        session.write_record(None)
+        session.record()
         self.originals.clear()
         self.directories.clear()
 

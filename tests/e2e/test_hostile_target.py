@@ -44,7 +44,17 @@ REPLIES = {
 }
 """What is sent in place of an answer, by what it is."""
 
-REQUESTS = ("processes", "interpreters", "open", "look", "begin", "apply", "read_back", "record")
+REQUESTS = (
+    "processes",
+    "interpreters",
+    "open",
+    "look",
+    "begin",
+    "apply",
+    "read_back",
+    "write_record",
+    "record",
+)
 SHARE = {"open": tuple(REPLIES)}
 FEW = ("garbage", "no texts", "terminal escapes", "empty lists", "everything twice", "numbers beyond measure")
 LIES = [(request, name) for request in REQUESTS for name in SHARE.get(request, FEW)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -132,7 +133,7 @@ def test_one_that_cannot_be_reached_is_told_with_what_stands_in_the_way_of_other
     assert pair.first.traces() == before
 
 
-REQUESTS = ("open", "look", "begin", "apply", "read_back")
+REQUESTS = ("open", "look", "begin", "apply", "read_back", "write_record")
 LOST = "(agent.kill(), sys.exit(1))"
 
 
@@ -168,7 +169,8 @@ def test_what_fails_in_one_is_rolled_back_in_all(shared: Pair, request_name: str
     assert f"{shared.second.target} could not be changed" in held_back["problems"][0]["message"]
     assert shared.files()[0] == before[0]
     assert recorded(shared.first) is None
-    assert asked.exists() is (request_name == "apply")  # what is read back is asked for before that, too
+    # what is read back is asked for before that, too
+    assert asked.exists() is (request_name in ("apply", "write_record"))
     leads_on(shared, before)
 
 
@@ -180,6 +182,30 @@ def leads_on(pair: Pair, before: list[Tree]) -> None:
     assert pair.says() == ["generation 2: 1.0"] * 2
     assert outcomes(pair.ask("revert")) == ["applied", "applied"]
     assert pair.files() == before
+
+
+def test_a_full_disk_at_the_record_of_one_is_rolled_back_in_all(shared: Pair) -> None:
+    """All that takes room is written before they agree for the last time."""
+    before = shared.files()
+    no_room = f"__import__('resource').prlimit(agent.pid, {resource.RLIMIT_FSIZE}, (100, 100))"
+    with relayed(shared.second, "apply", f"({no_room}, frame(reply))[1]"):
+        answer = shared.ask("push")
+    assert (answer["outcome"], answer["exit_code"]) == ("failed", 8)
+    assert outcomes(answer) == ["failed", "failed"]
+    assert "cannot be recorded" in answer["targets"][1]["problems"][0]["message"]
+    assert [recorded(work) for work in shared.both()] == [None, None]
+    leads_on(shared, before)
+
+
+def test_what_changes_while_the_others_record_is_seen(shared: Pair) -> None:
+    """The fast one is proven long before the slow one is, and edited by hand meanwhile."""
+    before, engine = shared.files(), shared.first.environment.site_packages / "sample_pkg/engine.py"
+    edit = f"open({str(engine)!r}, 'ab').write(b'# by hand')"
+    with relayed(shared.second, "write_record", f"(time.sleep(5), {edit}, frame(reply))[2]"):
+        answer = shared.ask("push")
+    assert answer["exit_code"] == 8, answer
+    engine.unlink()
+    leads_on(shared, before)
 
 
 def test_a_record_that_is_lost_is_told_of_its_target_alone(shared: Pair) -> None:

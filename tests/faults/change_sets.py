@@ -57,7 +57,8 @@ def transact(
             session.stage(number, [edit.content])
     applied = session.apply(prefixes or [], [str(site.root)])
     after.note(edits, applied)
-    session.record(f'{{"id": "{identity}"}}' if after.originals else None)
+    session.write_record(f'{{"id": "{identity}"}}' if after.originals else None)
+    session.record()
     site.originals = after.originals
     site.directories = after.directories if after.originals else []
 

@@ -131,7 +131,7 @@ def test_answers_that_are_none(answering: Answering, expression: str, told: str)
         ("root", errors.TargetError, 7),
         ("interpreter", errors.TargetError, 7),
         ("system", errors.TargetError, 7),
-        ("stage", errors.ApplyError, 8),
+        ("write", errors.ApplyError, 8),
         ("apply", errors.ApplyError, 8),
         ("unfinished", errors.UnfinishedError, 8),
         ("usage", errors.AgentBugError, 70),

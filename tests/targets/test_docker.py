@@ -244,7 +244,8 @@ def test_the_lock_outlives_the_copying_up_of_the_root(containers: ContainerFacto
         with pytest.raises(LockedError):
             open_site(second)
         assert first.look([InstalledPath("sample/engine.py")], object_format="sha1")
-        first.record('{"id": "first"}')
+        first.write_record('{"id": "first"}')
+        first.record()
         with pytest.raises(LockedError):
             open_site(second)
 
@@ -291,7 +292,7 @@ def test_the_connection_breaks(containers: ContainerFactory, image: str, end: st
         child.kill() if end == "client killed" else child.terminate()
         child.wait()
     with pytest.raises(AgentLostError):
-        session.record('{"id": "first"}')
+        session.record()
     session.close()
     deadline = time.monotonic() + 20
     while True:

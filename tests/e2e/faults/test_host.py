@@ -19,7 +19,17 @@ from tests.e2e.scenario import LocalScenario, Tree, Work, check_answer, codes, s
 from tests.e2e.test_sequence import sources
 from tests.parts.command_line import CommandLine, Result
 
-REQUESTS = ("interpreters", "processes", "open", "look", "begin", "apply", "read_back", "record")
+REQUESTS = (
+    "interpreters",
+    "processes",
+    "open",
+    "look",
+    "begin",
+    "apply",
+    "read_back",
+    "write_record",
+    "record",
+)
 """Of one push, in their order; the host waits for the answer to each."""
 
 INT, TERM, HUP, KILL = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL
