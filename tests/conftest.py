@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.e2e.cases.seen import Collector
 from tests.parts.command_line import CommandLine
@@ -30,6 +31,9 @@ TERMINAL_VARIABLES = (
 )
 PYTHON_VARIABLES = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "PYTHONSAFEPATH")
 """With any of them inherited, tests of bytecode and of import order pass without having tested anything."""
+
+settings.register_profile("a busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("a busy machine")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from overlaysync.config.configuration import Configuration
@@ -15,8 +15,6 @@ from overlaysync.config.decoding import Origin, decode
 from overlaysync.config.keys import KEYS
 from overlaysync.config.loading import load
 from overlaysync.errors import ConfigError
-
-BUSY_MACHINE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.datetimes() | st.dates()
 KEY = st.sampled_from(sorted(KEYS)) | st.text(max_size=20)
@@ -28,7 +26,6 @@ VALUES = st.recursive(
 
 
 @pytest.mark.parametrize("name", ["overlaysync.toml", "pyproject.toml", "setup.cfg"])
-@BUSY_MACHINE
 @given(content=st.binary() | st.text().map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_any_bytes_in_a_file(name: str, content: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -38,7 +35,6 @@ def test_any_bytes_in_a_file(name: str, content: bytes) -> None:
             assert isinstance(load(root, None), Configuration)
 
 
-@BUSY_MACHINE
 @given(
     st.dictionaries(KEY, VALUES, max_size=4)
     | st.fixed_dictionaries({"package": st.lists(st.dictionaries(KEY, VALUES, max_size=4), max_size=3)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from overlaysync.config.configuration import PackageConfiguration
@@ -14,8 +14,6 @@ from overlaysync.config.files import parse
 from overlaysync.config.loading import load
 from overlaysync.config.proposal import proposal
 from overlaysync.errors import ConfigError
-
-BUSY_MACHINE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 FULL = PackageConfiguration(
     distribution="vllm",
@@ -93,7 +91,6 @@ def test_the_target_cannot_add_lines() -> None:
         proposal("a", package)
 
 
-@BUSY_MACHINE
 @given(st.text(), st.text(), st.lists(st.text(), max_size=3))
 def test_any_text_is_refused_or_round_trips(target: str, interpreter: str, ignore: list[str]) -> None:
     package = PackageConfiguration("vllm", interpreter=interpreter, workload_ignore=tuple(ignore))

@@ -49,7 +49,7 @@ def damaged(draw: st.DrawFn) -> bytes:
 contents = st.none() | st.binary() | st.sampled_from(TEXTS) | damaged()
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(paths, contents, contents, st.sampled_from(ChangeKind))
 def test_anything_is_judged(path: str, before: bytes | None, after: bytes | None, kind: ChangeKind) -> None:
     needs_content(RepoPath(path))
@@ -62,14 +62,14 @@ def test_anything_is_judged(path: str, before: bytes | None, after: bytes | None
         assert msgspec.json.encode([problem.message, problem.next_step])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.sampled_from(NAMES), contents)
 def test_equal_contents_are_no_reason_to_ask(name: str, content: bytes | None) -> None:
     acknowledgeable = {"binding-change", "jit-change"}
     assert acknowledgeable.isdisjoint(codes(judged(name, content, content)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.sampled_from(SOURCES), st.lists(st.sampled_from(["", "# A comment.", "    # Indented."]), max_size=4)
 )
@@ -81,7 +81,7 @@ def test_comments_and_formatting_alone_are_always_said_to_be_that(source: str, c
     assert classified.note == "comments or formatting only"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.sampled_from(SOURCES), st.integers())
 def test_a_statement_of_its_own_is_ordinary_whatever_else_the_file_holds(source: str, number: int) -> None:
     classified = judged("pkg/a.py", source, f"{source}\nADDED = {number}\n")

@@ -6,13 +6,11 @@ import re
 
 import pytest
 import tomli
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
 from overlaysync.core.patterns import UNWRITABLE, pattern_for, quoted_pattern
-
-BUSY_MACHINE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 LETTERS = st.sampled_from("ab!#[]*?\\ \u00a0-^{}'\"") | st.characters()
 NAMES = st.text(LETTERS.filter(lambda letter: letter not in "/\0"), min_size=1, max_size=4).filter(
@@ -42,7 +40,6 @@ def test_one_path_and_no_other(path: str, others: list[str]) -> None:
     assert matched(pattern_for(path), [path, *others]) == [path]
 
 
-@BUSY_MACHINE
 @given(PATHS, st.lists(PATHS, max_size=8))
 def test_exactly_that_path_among_many(path: str, others: list[str]) -> None:
     """One tree holds no file both at a path and below it, and the controls in it stand for any character."""
@@ -52,7 +49,6 @@ def test_exactly_that_path_among_many(path: str, others: list[str]) -> None:
     assert matched(pattern_for(path), [path]) == [path]
 
 
-@BUSY_MACHINE
 @given(PATHS)
 def test_the_quoted_pattern_is_a_line_of_toml(path: str) -> None:
     assert tomli.loads(f"generated = [{quoted_pattern(path)}]") == {"generated": [pattern_for(path)]}

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fuzzing.readers import CORPUS, READERS
 
-BUSY_MACHINE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 INPUTS = sorted(CORPUS.glob("*/*"))
 
 
@@ -42,14 +41,12 @@ def near(draw: st.DrawFn, kind: str) -> bytes:
 
 
 @pytest.mark.parametrize("kind", READERS)
-@BUSY_MACHINE
 @given(data=st.data())
 def test_inputs_near_the_corpus(kind: str, data: st.DataObject) -> None:
     READERS[kind](data.draw(near(kind)))
 
 
 @pytest.mark.parametrize("kind", READERS)
-@BUSY_MACHINE
 @given(content=st.binary(max_size=300) | st.text().map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_any_bytes(kind: str, content: bytes) -> None:
     READERS[kind](content)

@@ -80,7 +80,6 @@ def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @settings(
     max_examples=int(EXAMPLES or 25),
     derandomize=EXAMPLES is None,
-    deadline=None,
     suppress_health_check=list(HealthCheck),
 )
 @given(data=st.data())

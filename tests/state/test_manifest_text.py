@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from overlaysync.model.manifest import Manifest
@@ -29,8 +29,6 @@ from overlaysync.state.manifest_text import (
     new_id,
 )
 from tests.state.samples import MANIFEST
-
-BUSY_MACHINE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 TEXT = encode(MANIFEST)
 
@@ -191,13 +189,11 @@ JSON = st.recursive(
 )
 
 
-@BUSY_MACHINE
 @given(st.text() | JSON.map(json.dumps))
 def test_any_text_is_refused_as_damaged(text: str) -> None:
     reason(text)
 
 
-@BUSY_MACHINE
 @given(st.data())
 def test_a_manifest_with_any_value_anywhere_is_refused_or_stays_a_manifest(data: st.DataObject) -> None:
     place: list[str | int] = []
