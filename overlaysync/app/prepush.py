@@ -163,7 +163,7 @@ def _compare(
         message = (
             f"{ref.local} does not go onto the image commit {image}, so it cannot have run there as it is"
         )
-        return Comparison((Problem("port-conflict", message, prepush.RUN_IT),))
+        return Comparison((Problem("port-conflict", message, prepush.run_it(ran.record)),))
     before, pushed = read_tree(image), worktree.objects_below(tree)
     rebuilds = prepush.rebuilds(before, pushed)
     named = ", ".join([*rebuilds[:NAMED], *(["…"] if len(rebuilds) > NAMED else [])])
@@ -266,7 +266,9 @@ def _recorded(text: str | None) -> str:
 
 
 def _gone(manifest: Manifest, message: str) -> Problem:
-    return Problem("overlay-gone", f"{message}; the overlay {manifest.id} was recorded", prepush.RUN_IT)
+    return Problem(
+        "overlay-gone", f"{message}; the overlay {manifest.id} was recorded", prepush.run_it(manifest)
+    )
 
 
 def _result(found: Comparison, mode: str, stages: Stages) -> Result:

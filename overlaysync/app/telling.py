@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 
 from msgspec import Struct
 
+from overlaysync.core.addressing import Addressee
 from overlaysync.errors import (
     ApplyError,
     BaselineError,
@@ -79,10 +80,11 @@ class Outcome(Struct, frozen=True):
 
 
 class Teller:
-    """Remembers what was said last, and of which container."""
+    """Remembers what was said last, and of which container. ``addressee``: whom next steps name."""
 
-    def __init__(self, tell: Callable[[Moment], None]) -> None:
+    def __init__(self, tell: Callable[[Moment], None], addressee: Addressee) -> None:
         self._tell = tell
+        self._addressee = addressee
         self._said: tuple[Event, str, object] | None = None
         self._proven: dict[str, str | None] = {}  # the overlay's manifest, once one or none was proven
         self._container: str | None = None
@@ -110,6 +112,7 @@ class Teller:
             self._proven = held
             self._remember(result)
             return Outcome(told=self._unchanged(result))
+        result = self._addressee.result(result)
         codes = {problem.code for problem in result.problems}
         going_on = since is not None and time.monotonic() - since < UNSTABLE_SECONDS
         if codes == UNSTABLE and going_on:
@@ -131,7 +134,8 @@ class Teller:
         if isinstance(error, WorktreeChangedError):
             return Outcome(told=False, again=again, unsettled=True)  # it goes on by itself
         holds = next((holds for kind, holds in IN_TARGET if isinstance(error, kind)), in_target)
-        told = self.say(event, error.message, next_step=error.next_step, in_target=holds)
+        step = None if error.next_step is None else self._addressee.step(error.next_step)
+        told = self.say(event, error.message, next_step=step, in_target=holds)
         return Outcome(told=told, again=again)
 
     def _applied(self, result: Result, since: float | None) -> bool:

@@ -15,6 +15,7 @@ from overlaysync.app.port import Source
 from overlaysync.app.telling import Teller
 from overlaysync.config.configuration import WatchConfiguration
 from overlaysync.config.loading import load
+from overlaysync.core.addressing import Addressee
 from overlaysync.model.moment import Moment
 from overlaysync.watching.files import FileEvents
 from overlaysync.watching.lines import LineEvents
@@ -54,7 +55,8 @@ def watch(
     quiet, bound = _settled(pace, load(Path(located.root), options.config).watch)
     wakeups = wakeups or Wakeups()
     with ExitStack() as opened:
-        teller = Teller(tell)
+        names = (options.container,) if options.container is not None else ()
+        teller = Teller(tell, Addressee(names, str(options.worktree)))
         follower = opened.enter_context(Follower(options, located.git_directory, source, teller))
         link = follower.connect()
         files = FileEvents(Path(located.root), Path(located.git_directory), wakeups.wake, poll=pace.poll)

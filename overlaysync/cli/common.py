@@ -12,11 +12,13 @@ import click
 
 from overlaysync.cli.main import EARLY
 from overlaysync.cli.terminal import Terminal, json_text
+from overlaysync.errors import OverlaysyncError
 
 if TYPE_CHECKING:
     from overlaysync.app.calling import Call
     from overlaysync.app.early import Early
     from overlaysync.app.options import Options, Stage
+    from overlaysync.core.addressing import Addressee
     from overlaysync.model.result import Result
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -129,6 +131,14 @@ def options_of(directory: str, given: dict[str, Any]) -> Options:
     )
 
 
+def addressee(options: Sequence[Options]) -> Addressee:
+    """What next steps name, for what a command line named."""
+    from overlaysync.core.addressing import HERE, Addressee
+
+    names = tuple(item.container for item in options if item.container is not None)
+    return Addressee(names, str(options[0].worktree) if options else HERE)
+
+
 def print_json(result: Result) -> None:
     """The one object of ``--json``; ASCII, so that names which are not UTF-8 survive as escapes."""
     import msgspec
@@ -146,7 +156,7 @@ def give_out_of_target(options: Options, use: Callable[[Call, Stage], Result], *
         with call:  # a reader who takes his time must not hold the target's lock
             return use(call, stage)
 
-    return give_out(run, as_json=as_json)
+    return give_out(run, as_json=as_json, options=[options])
 
 
 def give_out_of_targets(
@@ -174,7 +184,7 @@ def give_out_of_targets(
             opened.enter_context(Call(options_of(directory, {**given, "container": name}), early))
             for name, early in _begun(names)
         ]
-        called = opened.pop_all()
+        called, options = opened.pop_all(), [call.options for call in calls]
 
     def run(stage: Stage) -> Result:
         with called:  # a reader who takes his time must not hold a target's lock
@@ -182,7 +192,7 @@ def give_out_of_targets(
                 calls[0].looking()
             return use(calls, stage)
 
-    return give_out(run, as_json=as_json)
+    return give_out(run, as_json=as_json, options=options)
 
 
 def _begun(names: Sequence[str]) -> Iterator[tuple[str | None, Early]]:
@@ -194,11 +204,21 @@ def _begun(names: Sequence[str]) -> Iterator[tuple[str | None, Early]]:
         yield name, begin([*sys.argv[1:], f"\0{name}"])  # which is no argument: it is kept apart
 
 
-def give_out(run: Callable[[Stage], Result], *, as_json: bool) -> int:
-    """Runs a use case with progress, shows its result, and returns its exit code."""
+def give_out(run: Callable[[Stage], Result], *, as_json: bool, options: Sequence[Options] = ()) -> int:
+    """Runs a use case with progress, shows its result, and returns its exit code.
+
+    ``options``: of the command, for each target; commands that are named as the next step name the same.
+    """
     terminal = Terminal()
-    with terminal.progress() as progress:
-        result = run(progress)
+    try:
+        with terminal.progress() as progress:
+            result = run(progress)
+    except OverlaysyncError as error:
+        if error.next_step is not None:
+            error.next_step = addressee(options).step(error.next_step)
+        raise
+    if result.problems:
+        result = addressee(options).result(result)
     with terminal.reader_may_leave():
         if as_json:
             print_json(result)

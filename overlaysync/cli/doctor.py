@@ -18,4 +18,4 @@ def command(directory: str, /, as_json: bool, **given: Any) -> int:
     from overlaysync.app.doctor import doctor
 
     options = common.options_of(directory, given)
-    return common.give_out(lambda stage: doctor(options, stage), as_json=as_json)
+    return common.give_out(lambda stage: doctor(options, stage), as_json=as_json, options=[options])

@@ -28,7 +28,9 @@ def install_command(directory: str, /, away: bool, as_json: bool) -> int:
     from overlaysync.app.hook import install, uninstall
 
     options = common.options_of(directory, {})
-    return common.give_out(lambda _stage: (uninstall if away else install)(options), as_json=as_json)
+    return common.give_out(
+        lambda _stage: (uninstall if away else install)(options), as_json=as_json, options=[options]
+    )
 
 
 @command.command("pre-push", epilog="Example: overlaysync hook pre-push origin")
@@ -52,4 +54,4 @@ def pre_push_command(directory: str, /, as_json: bool) -> int:
     if refs is None:
         refs = parse(sys.stdin.read())
     options = common.options_of(directory, {})
-    return common.give_out(lambda stage: pre_push(options, refs, stage), as_json=as_json)
+    return common.give_out(lambda stage: pre_push(options, refs, stage), as_json=as_json, options=[options])

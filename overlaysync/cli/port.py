@@ -29,4 +29,4 @@ def command(directory: str, /, branch: str | None, place: str | None, as_json: b
 
     options = common.options_of(directory, given)
     source = Source(branch, Path(place).absolute() if place is not None else None)
-    return common.give_out(lambda stage: port(options, source, stage), as_json=as_json)
+    return common.give_out(lambda stage: port(options, source, stage), as_json=as_json, options=[options])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct, structs
 
+from overlaysync.core.addressing import Addressee
 from overlaysync.core.path_kind import PathKind, path_kind
 from overlaysync.errors import UsageError
 from overlaysync.model.manifest import Manifest
@@ -21,6 +22,11 @@ NO_COMMIT = "0"
 REBUILDS = (PathKind.NATIVE, PathKind.ARTEFACT, PathKind.CYTHON, PathKind.BUILD, PathKind.GENERATOR_INPUT)
 RUN_IT = "commit what ran, or run this: overlaysync push --port; or push all the same: git push --no-verify"
 MAKE_ONE = "to have what is pushed proven, run this first: overlaysync push"
+
+
+def run_it(manifest: Manifest) -> str:
+    """What to do, in the target that a record tells of."""
+    return Addressee((manifest.target.specification,)).step(RUN_IT)
 
 
 class PushedRef(Struct, frozen=True):
@@ -177,9 +183,11 @@ def _judge(manifest: Manifest, image: Tree, pushed: Tree, ref: str, before: Befo
 def _judge_other(path: RepoPath, manifest: Manifest, ref: str, record: Manifest | None) -> Problem:
     message = f"{path} of {ref} differs from the image commit"
     if record is None:
-        return Problem("never-ran", f"{message} and is in no recorded overlay: it never ran", RUN_IT, path)
+        return Problem(
+            "never-ran", f"{message} and is in no recorded overlay: it never ran", run_it(manifest), path
+        )
     message = f"{message}; as pushed it ran in {_named_record(record)}, not in {_named_record(manifest)}"
-    return Problem("differs-from-run", message, RUN_IT, path)
+    return Problem("differs-from-run", message, run_it(manifest), path)
 
 
 def holds_package(manifest: Manifest, pushed: Tree) -> bool:
@@ -215,7 +223,7 @@ def _judge_overlaid(
     message = f"{item.source} {there} in {ref}, but {ran} in {manifest.target.specification}, where it ran"
     if (record := before(item.source)) is not None:
         message += f" last; as pushed it ran in {_named_record(record)}"
-    return Problem("differs-from-run", message, RUN_IT, item.source)
+    return Problem("differs-from-run", message, run_it(manifest), item.source)
 
 
 def _content(path: RepoPath, image: Tree, pushed: Tree) -> bool:

@@ -1,0 +1,86 @@
+"""A command that is told as the next step works when it is typed: it names the targets and the worktree."""
+
+from __future__ import annotations
+
+import pytest
+
+from overlaysync.core.addressing import Addressee
+from overlaysync.core.several import as_one
+from overlaysync.model.result import Result, ResultProblem
+
+STEPS: dict[str, tuple[Addressee, str, str]] = {
+    "nothing was named": (Addressee(), "run overlaysync push first", "run overlaysync push first"),
+    "a target": (
+        Addressee(("dev",)),
+        "take the overlay away first: overlaysync revert",
+        "take the overlay away first: overlaysync revert --container dev",
+    ),
+    "before other options": (
+        Addressee(("dev",)),
+        "run this: overlaysync push --port; or not",
+        "run this: overlaysync push --container dev --port; or not",
+    ),
+    "several targets": (
+        Addressee(("one", "two")),
+        "overlaysync push; overlaysync doctor",
+        "overlaysync push --container one --container two; overlaysync doctor --container one",
+    ),
+    "a worktree": (
+        Addressee(("dev",), "/w/my tree"),
+        "overlaysync push, or overlaysync manifest list --all",
+        "overlaysync -C '/w/my tree' push --container dev, "
+        "or overlaysync -C '/w/my tree' manifest list --all",
+    ),
+    "what takes no target": (
+        Addressee(("dev",)),
+        "see it: overlaysync daemon status; overlaysync hook install",
+        "see it: overlaysync daemon status; overlaysync hook install",
+    ),
+    "what a shell would take apart": (
+        Addressee(("local:/a b",)),
+        "overlaysync status",
+        "overlaysync status --container 'local:/a b'",
+    ),
+    "what is named already": (
+        Addressee(("dev",)),
+        "overlaysync push --container other --port",
+        "overlaysync push --container other --port",
+    ),
+    "what only begins like a command": (
+        Addressee(("dev",)),
+        "overlaysync pushes nothing",
+        "overlaysync pushes nothing",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_next_step(name: str) -> None:
+    addressee, step, typed = STEPS[name]
+    assert addressee.step(step) == typed
+    assert addressee.step(typed) == typed
+
+
+def result(*problems: ResultProblem) -> Result:
+    return Result("push", "refused", 5, problems=problems)
+
+
+def test_each_problem_of_several_targets_names_those_that_have_it() -> None:
+    own = ResultProblem("drift", "a.py", "drifted", "overlaysync revert")
+    common = ResultProblem("native-change", "b.cc", "native", "overlaysync push")
+    silent = ResultProblem("native-change", "c.cc", "native", None)
+    whole = as_one("push", [result(common), result(own, common, silent)])
+    told = Addressee(("one", "two")).result(whole)
+    assert [problem.next_step for problem in told.problems] == [
+        "overlaysync push --container one --container two",
+        "overlaysync revert --container two",
+        None,
+    ]
+    assert [problem.next_step for problem in told.targets[1].problems] == [
+        "overlaysync revert --container two",
+        "overlaysync push --container two",
+        None,
+    ]
+    assert (
+        Addressee(("one",)).result(result(own)).problems[0].next_step == "overlaysync revert --container one"
+    )
