@@ -134,10 +134,14 @@ def _judge(
         if not newest and not answer.holds:
             continue
         notes = (answer.note,) if answer.note is not None else ()
-        whole = whole.with_(Comparison(answer.problems, notes))
+        found = Comparison(answer.problems, notes)
         stage("comparing commits")
         for ref in refs:
-            whole = whole.with_(_compare(worktree, read_tree, ran, held, ref))
+            found = found.with_(_compare(worktree, read_tree, ran, held, ref))
+        if not newest:
+            problems = tuple(prepush.or_take_it_away(problem, manifest) for problem in found.problems)
+            found = structs.replace(found, problems=problems)
+        whole = whole.with_(found)
     return whole
 
 
@@ -266,9 +270,8 @@ def _recorded(text: str | None) -> str:
 
 
 def _gone(manifest: Manifest, message: str) -> Problem:
-    return Problem(
-        "overlay-gone", f"{message}; the overlay {manifest.id} was recorded", prepush.run_it(manifest)
-    )
+    step = prepush.run_it(manifest, prepush.RUN_IT_AGAIN)
+    return Problem("overlay-gone", f"{message}; the overlay {manifest.id} was recorded", step)
 
 
 def _result(found: Comparison, mode: str, stages: Stages) -> Result:

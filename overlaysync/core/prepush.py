@@ -21,12 +21,20 @@ NO_COMMIT = "0"
 """Of what an id of git consists that names nothing: the branch is new, or goes."""
 REBUILDS = (PathKind.NATIVE, PathKind.ARTEFACT, PathKind.CYTHON, PathKind.BUILD, PathKind.GENERATOR_INPUT)
 RUN_IT = "commit what ran, or run this: overlaysync push --port; or push all the same: git push --no-verify"
+RUN_IT_AGAIN = "to have it there again: overlaysync push --port; or push all the same: git push --no-verify"
 MAKE_ONE = "to have what is pushed proven, run this first: overlaysync push"
 
 
-def run_it(manifest: Manifest) -> str:
+def run_it(manifest: Manifest, step: str = RUN_IT) -> str:
     """What to do, in the target that a record tells of."""
-    return Addressee((manifest.target.specification,)).step(RUN_IT)
+    return Addressee((manifest.target.specification,)).step(step)
+
+
+def or_take_it_away(problem: Problem, manifest: Manifest) -> Problem:
+    """The same where another target has a newer overlay: this one may be a leftover, and both in the way."""
+    where = manifest.target.specification
+    away = run_it(manifest, f"if nothing is to run in {where} any more: overlaysync revert")
+    return structs.replace(problem, next_step=f"{away}; else {problem.next_step}")
 
 
 class PushedRef(Struct, frozen=True):

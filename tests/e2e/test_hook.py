@@ -11,6 +11,7 @@ import pytest
 
 from overlaysync.app.hook_script import script
 from tests.e2e.scenario import LocalScenario, Scenario, Stage, check_answer
+from tests.e2e.test_several_targets import beside
 from tests.parts.repositories import Repository
 
 ENGINE, NORM = "sample_pkg/engine.py", "sample_pkg/layers/norm.py"
@@ -68,8 +69,10 @@ def test_another_content_is_stopped_with_the_list_and_the_next_step(hooked: Loca
     hooked.project.commit("Never ran")
     pushed = Pushed(hooked.project, "origin", "feature")
     assert not pushed.went
-    for words in ("differs-from-run", ENGINE, "never-ran", NORM, "overlaysync push --port", "--no-verify"):
-        assert words in pushed.said, words
+    said = " ".join(pushed.said.split())
+    again = f"overlaysync push --container {hooked.target} --port"
+    for words in ("differs-from-run", ENGINE, "never-ran", NORM, again, "--no-verify"):
+        assert words in said, words
     assert not Path(hooked.project.git("remote", "get-url", "origin"), "refs/heads/feature").exists()
     hooked.applied("--port")  # what it says leads to the goal
     assert Pushed(hooked.project, "origin", "feature").went
@@ -224,6 +227,26 @@ def test_what_ran_in_an_older_overlay_is_not_told_as_never_ran(hooked: LocalScen
     assert "drop.py of refs/heads/feature differs from the image commit and is in no recorded overlay" in said
 
 
+def test_of_two_overlays_that_differ_the_older_one_can_be_taken_away(
+    hooked: LocalScenario, tmp_path: Path
+) -> None:
+    """No commit can be what ran in both; which of them is of use, only a person knows."""
+    newer = beside(hooked, tmp_path / "second")
+    hooked.edit_generation(9)
+    hooked.applied()
+    hooked.edit_generation()
+    newer.applied()
+    hooked.project.commit("Two")
+    pushed = Pushed(hooked.project, "origin", "feature")
+    said = " ".join(pushed.said.split())
+    assert (pushed.went, said.count("differs-from-run")) == (False, 1), said
+    away = f"overlaysync revert --container {hooked.target}"
+    assert f"if nothing is to run in {hooked.target} any more: {away}; else commit what ran" in said
+    assert hooked.ask("revert")["outcome"] == "applied"
+    pushed = Pushed(hooked.project, "origin", "feature")
+    assert (pushed.went, "✓" in pushed.said) == (True, True), pushed.said
+
+
 def test_what_ran_from_a_ported_worktree_that_is_gone_ran(hooked: LocalScenario) -> None:
     hooked.edit_generation()
     hooked.project.commit("Two")
@@ -281,6 +304,7 @@ def test_a_target_that_has_it_no_more(hooked: LocalScenario) -> None:
     place.write_text("somebody else's\n")
     pushed = Pushed(hooked.project, "origin", "feature")
     assert (pushed.went, "overlay-gone" in pushed.said, ENGINE in pushed.said) == (False, True, True)
+    assert "to have it there again: overlaysync push --container" in " ".join(pushed.said.split())
     place.write_bytes(content)
     hooked.environment.prefix.rename(hooked.environment.prefix.with_name("away"))
     pushed = Pushed(hooked.project, "origin", "feature")  # it does not answer: the record is compared
