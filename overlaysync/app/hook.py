@@ -44,7 +44,9 @@ def uninstall(options: Options) -> Result:
     place, kept = directory / NAME, directory / f"{NAME}{KEPT}"
     try:
         if not os.path.lexists(place) or not _is_ours(place):
-            return _result(f"{place} is not ours; nothing was changed", place, outcome="unchanged")
+            return _result(
+                f"{place} is no hook of overlaysync; nothing was changed", place, outcome="unchanged"
+            )
         if os.path.lexists(kept):
             kept.replace(place)
         else:

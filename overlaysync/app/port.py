@@ -190,7 +190,8 @@ def carry(
         if base is None:
             raise BaselineError(
                 f"the image commit {image} and {head} have no history in common here",
-                "in a shallow clone: git fetch --unshallow",
+                "in a shallow clone: git fetch --unshallow; of a branch that was begun without history: "
+                "rebase it onto the image commit",
             )
         tree, conflicts = merge(git, image, state)
         if tree is None:

@@ -111,7 +111,7 @@ def survey(
         files=files,
         problems=standing,
         acknowledged=acknowledged,
-        unneeded=unneeded(options.acknowledged, acknowledged) if judged else (),
+        unneeded=unneeded(options.acknowledged, acknowledged, standing) if judged else (),
         pointers=drift.installed_pointers(reading.files, pointed),
     )
 

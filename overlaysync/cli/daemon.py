@@ -66,13 +66,15 @@ def stop_command(as_json: bool) -> int:
 def status_command(as_json: bool) -> int:
     """Show what each pair does; the exit code is 1 where no daemon runs."""
     from overlaysync.app.daemon.daemon import status
+    from overlaysync.cli.watch_view import MARKS
 
     if as_json:
         return common.give_out(lambda _stage: status(), as_json=True)
     result, terminal = status(), Terminal()
     with terminal.reader_may_leave():
         for pair in result.details.get("pairs", []):
-            terminal.line(clean(f"{pair['name']}  {told(pair['event'], pair['message'])}"))
+            mark = terminal.styled(*MARKS.get(pair["event"], MARKS["watching"]))
+            terminal.line(f"{mark} {clean(pair['name'])}  {clean(told(pair['event'], pair['message']))}")
             if pair["next_step"]:
                 terminal.line(f"  → {clean(pair['next_step'])}")
         terminal.line(clean(result.details["sentence"]))

@@ -18,6 +18,11 @@ def command() -> None:
     """Show and compare the records of what was done."""
 
 
+NONE_HERE = (
+    "no manifest of this worktree or one linked with it; of every repository: overlaysync manifest list --all"
+)
+
+
 @command.command("list", epilog="Example: overlaysync manifest list --json")
 @click.option("--all", "everywhere", is_flag=True, help="Of every repository, not only of this one.")
 @common.json_option
@@ -31,7 +36,11 @@ def list_command(directory: str, /, everywhere: bool, as_json: bool) -> int:
     from overlaysync.app.manifests import list_manifests
 
     result = list_manifests(common.options_of(directory, {}), everywhere=everywhere)
-    return _give(result, _show_list, as_json=as_json)
+
+    def show(result: Result, terminal: Terminal) -> None:
+        _show_list(result, terminal, everywhere=everywhere)
+
+    return _give(result, show, as_json=as_json)
 
 
 @command.command("show", epilog="Example: overlaysync manifest show 3f9c2a")
@@ -75,12 +84,12 @@ def _give(result: Result, show: Any, *, as_json: bool) -> int:
     return result.exit_code
 
 
-def _show_list(result: Result, terminal: Terminal) -> None:
+def _show_list(result: Result, terminal: Terminal, *, everywhere: bool) -> None:
     from overlaysync.cli.manifest_listing import show
 
     show(result.details["manifests"], terminal)
     if not result.details["manifests"]:
-        terminal.line("no manifest yet")
+        terminal.line("no manifest yet" if everywhere else NONE_HERE)
     for line in result.details["damaged"]:
         terminal.line(f"damaged: {clean(line)}", "warn")
 

@@ -19,7 +19,8 @@ def show(records: Sequence[dict[str, Any]], terminal: Terminal) -> None:
     tails: list[tuple[str, ...]] = []
     for record in records:
         when = local_time(record["time"], "%Y-%m-%d %H:%M:%S")
-        heads.append(_cells(record["name"], when, record["command"], counted(record["overlay"], "file")))
+        held = counted(record["overlay"], "file") if record["overlay"] else "no overlay"
+        heads.append(_cells(record["name"], when, record["command"], held))
         tails.append(_cells(record["target"], record["distribution"], _worktree(record, folders)))
     rows = [(*head, *tail) for head, tail in zip(heads, tails, strict=True)]
     if terminal.holds(rows):

@@ -27,9 +27,12 @@ def remembered(manifest: Manifest | None, desired: Sequence[Desired]) -> set[tup
     return {(item.risk, path) for item in manifest.acknowledged for path in item.paths if path in same}
 
 
-def unneeded(accepted: frozenset[str], acknowledged: Sequence[Acknowledgement]) -> tuple[str, ...]:
-    """Risks that were accepted, and that nothing had."""
-    return tuple(sorted(accepted - {item.risk for item in acknowledged}))
+def unneeded(
+    accepted: frozenset[str], acknowledged: Sequence[Acknowledgement], standing: Sequence[Problem]
+) -> tuple[str, ...]:
+    """Risks that were accepted, and that nothing had: not even what stands all the same."""
+    had = {item.risk for item in acknowledged} | {problem.kind.acknowledge for problem in standing}
+    return tuple(sorted(accepted - had))
 
 
 def acknowledge(
@@ -39,7 +42,7 @@ def acknowledge(
     standing: list[Problem] = []
     lifted: dict[str, list[str]] = {}
     for problem in problems:
-        risk, path = problem.kind.acknowledge, problem.path or ""
+        risk, path = problem.risk, problem.path or ""
         if risk is not None and (risk in accepted or (risk, path) in before):
             lifted.setdefault(risk, []).append(path)
         else:

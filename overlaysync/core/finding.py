@@ -44,10 +44,12 @@ def in_development(problem: Problem, change: Change, ported: Ported) -> Problem:
 def judged_by(problem: Problem, host: str, target: str) -> Problem:
     """The same; where the target's Python is of another version, with which one judged, and what that leaves.
 
-    ``host``, ``target``: versions. Those of one minor version have one grammar.
+    ``host``, ``target``: versions. Those of one minor version have one grammar, so that it is certain.
     """
-    if problem.code != "syntax-error" or host.split(".")[:2] == target.split(".")[:2]:
+    if problem.code != "syntax-error":
         return problem
+    if host.split(".")[:2] == target.split(".")[:2]:
+        return structs.replace(problem, certain=True)
     correct = _REMEDIES["syntax-error"]
     return structs.replace(
         problem,

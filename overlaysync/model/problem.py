@@ -16,10 +16,16 @@ class Problem(Struct, frozen=True):
     message: str
     next_step: str
     path: str | None = None
+    certain: bool = False  # it cannot be otherwise here, so that nobody can accept it
 
     @property
     def kind(self) -> ProblemKind:
         return PROBLEM_KINDS[self.code]
+
+    @property
+    def risk(self) -> str | None:
+        """The class of risk that ``--acknowledge`` takes to lift it; None for what stands in any case."""
+        return None if self.certain else self.kind.acknowledge
 
 
 EXIT_CODE_ORDER = (4, 7, 6, 3, 5)

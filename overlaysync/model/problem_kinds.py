@@ -112,7 +112,8 @@ PROBLEM_KINDS: dict[str, ProblemKind] = {
     "syntax-error": ProblemKind(
         3,
         "Python does not compile",
-        "The changed file cannot be parsed; importing it would fail in the target.",
+        "The changed file cannot be parsed; importing it would fail in the target. It can be acknowledged "
+        "only where the target's Python is of another version than the one that runs overlaysync.",
         acknowledge="syntax",
     ),
     "many-removals": ProblemKind(

@@ -62,5 +62,15 @@ def test_two_looks_at_one_trouble_make_one_problem() -> None:
 
 def test_what_was_accepted_and_not_met_is_known() -> None:
     met = (Acknowledgement("drift", ("a.py",)),)
-    assert unneeded(frozenset({"jit", "drift", "binding"}), met) == ("binding", "jit")
-    assert unneeded(frozenset(), met) == ()
+    assert unneeded(frozenset({"jit", "drift", "binding"}), met, ()) == ("binding", "jit")
+    assert unneeded(frozenset({"jit", "drift", "binding"}), met, [BINDING]) == ("jit",)
+    assert unneeded(frozenset(), met, ()) == ()
+
+
+def test_what_is_certain_nobody_can_accept() -> None:
+    """Its control is the same problem where it is none."""
+    error = Problem("syntax-error", "line 1: invalid syntax", "correct it", "a.py")
+    accepted, before = frozenset({"syntax"}), {("syntax", "a.py")}
+    assert acknowledge([error], accepted, set())[0] == ()
+    certain = structs.replace(error, certain=True)
+    assert acknowledge([certain], accepted, before) == ((certain,), ())
