@@ -41,11 +41,14 @@ class Situation(Struct, frozen=True):
 
     ``files``: every destination of the plan as it is now. ``problems``: what stands in the way;
     ``acknowledged``: what would, had it not been accepted; ``unneeded``: risks that were accepted, and that
-    nothing had. ``pointers``: installed Git LFS pointer texts.
+    nothing had. ``pointers``: installed Git LFS pointer texts. ``shipped``: of HEAD; ``image_tree``,
+    ``image_shipped``: the commit's that is compared with what is installed, HEAD's where no other is known.
     """
 
     reading: Reading
     shipped: Shipped
+    image_tree: Mapping[RepoPath, TreeEntry]
+    image_shipped: Shipped
     selection: Selection
     baseline: Baseline
     plan: Plan
@@ -72,7 +75,12 @@ def survey(
     shipped = _prove(reading, reading.snapshot.tree, contact)
     selection = _select(reading, shipped, contact)
     pointed = worktree.pointed(drift.possible_pointers(reading.snapshot.tree, shipped, reading.files))
-    baseline = _baseline(reading, shipped, contact, pointed)
+    image_tree, image_shipped = reading.image_tree, shipped
+    if image_tree is None:
+        image_tree = reading.snapshot.tree
+    elif image_tree is not reading.snapshot.tree:
+        image_shipped = _prove(reading, image_tree, contact)
+    baseline = _baseline(reading, image_tree, image_shipped, contact, pointed)
     identity_problems = _judge_identity(contact, reading, baseline)
     installation = modules.judge_installation(
         contact.interpreter, contact.distribution, contact.name, reading.overlay
@@ -105,6 +113,8 @@ def survey(
     return Situation(
         reading=reading,
         shipped=shipped,
+        image_tree=image_tree,
+        image_shipped=image_shipped,
         selection=selection,
         baseline=baseline,
         plan=plan,
@@ -145,16 +155,15 @@ def _present(snapshot: Snapshot) -> set[str]:
 
 
 def _baseline(
-    reading: Reading, shipped: Shipped, contact: Contact, pointed: Mapping[ObjectId, Sha256]
+    reading: Reading,
+    tree: Mapping[RepoPath, TreeEntry],
+    shipped: Shipped,
+    contact: Contact,
+    pointed: Mapping[ObjectId, Sha256],
 ) -> Baseline:
     """Evidence and counts. Where another commit than HEAD is named, its files are what is counted."""
-    snapshot, tree = reading.snapshot, reading.image_tree
-    if tree is None:
-        tree = snapshot.tree
-    elif tree is not snapshot.tree:
-        shipped = _prove(reading, tree, contact)
     return Baseline(
-        head=snapshot.repository.head,
+        head=reading.snapshot.repository.head,
         image_commit=image_commit(reading.evidence),
         evidence=reading.evidence,
         content=drift.compare(
