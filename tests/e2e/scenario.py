@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import stat
 import uuid
 from collections.abc import Callable, Mapping
@@ -84,6 +85,10 @@ class Work:
         line = ["-C", str(self.project.path), command, "--container", self.target]
         line += self.options if command in ("push", "status", "init") else []
         return check_manners(self.cli(*line, *arguments, environment=environment))
+
+    def typed(self, command: str) -> str:
+        """The same command as a next step names it."""
+        return shlex.join(["overlaysync", "-C", str(self.project.path), command, "--container", self.target])
 
     def ask(self, command: str, *arguments: str, environment: Mapping[str, str] | None = None) -> Any:
         """The answer of a command with ``--json``, checked against the schema."""

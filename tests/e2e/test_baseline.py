@@ -19,7 +19,7 @@ def test_head_one_commit_on(scenario: Scenario) -> None:
     assert scenario.project.head in problem["message"]
     assert image_commit in problem["message"]
     assert REVISION in problem["message"]
-    assert "overlaysync push --port" in problem["next_step"]
+    assert f"{scenario.typed('push')} --port" in problem["next_step"]
 
     # what it says to do leads to the goal
     scenario.applied("--port")

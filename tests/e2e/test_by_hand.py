@@ -11,7 +11,6 @@ import pytest
 from tests.e2e.scenario import LocalScenario, Scenario, Work, codes
 
 ENGINE, NEW = "sample_pkg/engine.py", "sample_pkg/extra.py"
-ALL_OR_NOTHING = "push again, or take the rest back too: overlaysync revert"
 
 
 def put_back(local: LocalScenario, before: bytes) -> None:
@@ -90,7 +89,8 @@ def through_the_next_step(work: Work, edit: str) -> None:
         assert len(steps) == 1
         for command in steps.pop():
             run(command.rpartition(" again: ")[2])
-        assert next_steps(work.ask("verify")) == (ALL_OR_NOTHING, ALL_OR_NOTHING)
+        told = f"push again, or take the rest back too: {work.typed('revert')}"
+        assert next_steps(work.ask("verify")) == (told, told)
         assert work.ask(then)["outcome"] == "applied"
         assert work.ask("verify")["exit_code"] == 0
     assert work.files() == before

@@ -378,7 +378,7 @@ def test_a_foreign_hook_is_kept_and_runs_first(local: LocalScenario, tmp_path: P
     assert hook.read_text() == FOREIGN
     assert [path.name for path in hook.parent.iterdir() if "overlaysync" in path.name] == []
     answer = local.cli("-C", local.project.path, "hook", "install", "--uninstall")
-    assert (answer.exit_code, "not ours" in answer.stdout) == (0, True)
+    assert (answer.exit_code, "is no hook of overlaysync" in answer.stdout) == (0, True)
     assert hook.read_text() == FOREIGN
 
 

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.scenario import OURS, LocalScenario, Scenario, Stage, Tree, Work, changed, codes, is_ours
+from tests.e2e.scenario import (
+    OURS,
+    LocalScenario,
+    Scenario,
+    Stage,
+    Tree,
+    Work,
+    changed,
+    check_answer,
+    codes,
+    is_ours,
+)
 
 ATTENTION, CONFIG, ENGINE, NORM, TINY = (
     f"sample_pkg/{name}"
@@ -236,7 +248,8 @@ def test_a_restart_keeps_the_overlay_and_a_new_container_has_none(stage: Stage) 
     make_anew(stage, scenario)
     answer = scenario.ask("verify")
     assert (answer["exit_code"], answer["problems"][0]["code"]) == (1, "other-container")
-    assert answer["problems"][0]["next_step"] == "push again, with the same options: overlaysync push"
+    told = f"push again, with the same options: {scenario.typed('push')}"
+    assert answer["problems"][0]["next_step"] == told
     reverted = scenario.ask("revert")
     assert (reverted["outcome"], reverted["exit_code"], reverted["problems"]) == ("unchanged", 0, [])
     scenario.applied()
@@ -263,7 +276,7 @@ def test_what_was_carried_into_a_container_that_was_made_anew_is_carried_again(
     make_anew(stage, scenario)
     [problem] = scenario.ask("verify")["problems"]
     assert problem["code"] == "other-container"
-    command, *options = problem["next_step"].partition("options: overlaysync ")[2].split()
-    assert (command, options) == ("push", ["--port"])
-    assert scenario.ask(command, *options)["outcome"] == "applied"
+    told = problem["next_step"].partition("with the same options: ")[2]
+    assert told == f"{scenario.typed('push')} --port"
+    assert check_answer(scenario.cli(*shlex.split(told)[1:], "--json"))["outcome"] == "applied"
     assert scenario.ask("verify")["exit_code"] == 0
