@@ -8,7 +8,6 @@ from functools import partial
 from overlaysync.app.calling import Call
 from overlaysync.app.contact import Contact
 from overlaysync.app.options import Stage
-from overlaysync.app.port import use_carried
 from overlaysync.app.read_back import read_back
 from overlaysync.app.reading import WorktreeReading
 from overlaysync.app.records import Cause, Task, digest_of_diff
@@ -19,8 +18,8 @@ from overlaysync.app.survey import Situation, survey
 from overlaysync.app.timing import Stages
 from overlaysync.app.together import A_WHILE
 from overlaysync.app.transact import carry_out, expected_after
+from overlaysync.core.packages import packages_of, unshipped_in
 from overlaysync.core.planning import is_in_place
-from overlaysync.core.prepush import packages_of, unshipped_in
 from overlaysync.errors import BaselineError, TargetChangedError
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.plan import Operation
@@ -41,6 +40,8 @@ def push(calls: Sequence[Call], stage: Stage, *, ported: bool = False, dry_run: 
     """
     use = partial(push_over, dry_run=dry_run)
     if ported:
+        from overlaysync.app.port import use_carried  # with all that lays commits onto others
+
         return use_carried("push", calls[0], stage, use, dry_run=dry_run)
     return in_targets_of_worktree("push", calls, stage, use)
 

@@ -10,7 +10,6 @@ from msgspec import structs
 from overlaysync.app.calling import Call
 from overlaysync.app.contact import Contact
 from overlaysync.app.options import Stage
-from overlaysync.app.port import use_carried
 from overlaysync.app.read_back import read_back
 from overlaysync.app.reading import WorktreeReading
 from overlaysync.app.report import result_of
@@ -35,6 +34,8 @@ def status(calls: Sequence[Call], stage: Stage, *, ported: bool = False, check: 
     use = partial(_status, check=check)
     if not ported:
         return in_targets_of_worktree("status", calls, stage, use)
+    from overlaysync.app.port import use_carried
+
     result = use_carried("status", calls[0], stage, use, dry_run=True)
     if result.outcome != "refused":
         return result

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 
 import click
@@ -107,6 +106,7 @@ def _document(
 def _write_report(error: Exception) -> str:
     """A file with versions and traceback; no environment, no arguments, which may hold secrets."""
     import tempfile
+    import traceback
 
     handle, path = tempfile.mkstemp(prefix="overlaysync-report-", suffix=".txt")
     with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as stream:

@@ -11,9 +11,10 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
+
+from msgspec import Struct
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LINE_END = re.compile(rb"\r\n|\r|\n")  # what the parser takes for one, unlike bytes.splitlines
@@ -24,8 +25,7 @@ _UNSEEN_FIELDS = frozenset(
 )  # the u of u"" and type comments change nothing that runs
 
 
-@dataclass(frozen=True, eq=False)
-class Unit:
+class Unit(Struct, frozen=True, eq=False, dict=True):
     """One definition or statement.
 
     ``name``: qualified name of a function or class, the assigned names of an assignment, else empty.

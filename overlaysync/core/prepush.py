@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct, structs
 
 from overlaysync.core.addressing import Addressee
+from overlaysync.core.packages import is_in
 from overlaysync.core.path_kind import PathKind, path_kind
 from overlaysync.errors import UsageError
 from overlaysync.model.manifest import Manifest
@@ -16,7 +17,6 @@ from overlaysync.model.worktree import ObjectId, RepoPath, TreeEntry
 
 Tree = Mapping[RepoPath, TreeEntry]
 
-ROOT = "."
 NO_COMMIT = "0"
 """Of what an id of git consists that names nothing: the branch is new, or goes."""
 REBUILDS = (PathKind.NATIVE, PathKind.ARTEFACT, PathKind.CYTHON, PathKind.BUILD, PathKind.GENERATOR_INPUT)
@@ -200,7 +200,7 @@ def _judge_other(path: RepoPath, manifest: Manifest, ref: str, record: Manifest 
 
 def holds_package(manifest: Manifest, pushed: Tree) -> bool:
     """Whether a tree holds anything of the packages that were installed."""
-    return any(_is_in(path, place) for path in pushed for place in manifest.packages)
+    return any(is_in(path, place) for path in pushed for place in manifest.packages)
 
 
 def uncompared(manifest: Manifest, image: Tree, pushed: Tree) -> list[RepoPath]:
@@ -210,7 +210,7 @@ def uncompared(manifest: Manifest, image: Tree, pushed: Tree) -> list[RepoPath]:
         path
         for path in pushed.keys() - image.keys()
         if "/" in path and path.partition("/")[0] not in tops
-        if path_kind(path) is PathKind.PYTHON and not any(_is_in(path, place) for place in manifest.packages)
+        if path_kind(path) is PathKind.PYTHON and not any(is_in(path, place) for place in manifest.packages)
     )
 
 
@@ -244,30 +244,4 @@ def _is_packaged_python(path: RepoPath, manifest: Manifest) -> bool:
     """Whether a build would install it, by what was installed of the image commit."""
     if path_kind(path) is not PathKind.PYTHON or path in manifest.unshipped:
         return False
-    return any(_is_in(path, place) for place in manifest.packages)
-
-
-def _is_in(path: RepoPath, place: RepoPath) -> bool:
-    """Whether a file lies in or below a directory; of the root, only in it."""
-    return path.startswith(f"{place}/") if place != ROOT else "/" not in path
-
-
-def packages_of(tree: Collection[RepoPath], shipped: Iterable[RepoPath]) -> tuple[RepoPath, ...]:
-    """Directories of the repository that hold installed Python, without those below another one."""
-    paths = (path for path in shipped if path.endswith(".py") and path in tree)
-    found: list[RepoPath] = []
-    for directory in sorted({path.rpartition("/")[0] or ROOT for path in paths}):
-        if not any(directory.startswith(f"{place}/") for place in found):
-            found.append(RepoPath(directory))
-    return tuple(found)
-
-
-def unshipped_in(
-    tree: Iterable[RepoPath], shipped: Collection[RepoPath], packages: Sequence[RepoPath]
-) -> tuple[RepoPath, ...]:
-    """Python in these directories that is not installed all the same."""
-    return tuple(
-        path
-        for path in tree
-        if path.endswith(".py") and path not in shipped and any(_is_in(path, place) for place in packages)
-    )
+    return any(is_in(path, place) for place in manifest.packages)
