@@ -11,6 +11,7 @@ from overlaysync.app.calling import Link, find_root, link
 from overlaysync.app.contact import Contact, find, without_preparation
 from overlaysync.app.looking import Looking
 from overlaysync.app.options import Options, silent
+from overlaysync.app.others import Others
 from overlaysync.app.port import Source, over_carried
 from overlaysync.app.push import push_over
 from overlaysync.app.reading import find_workload
@@ -60,9 +61,7 @@ class Follower:
         self._superseded: str | None = None  # by what, since the last wish
         self._origin: str | None = None  # and by whom
         self._container: tuple[str, str] | None = None  # where it was put, and since when that runs
-        self._changed_at: float | None = None  # the target, as the last look left it
-        self._noticed = False  # that somebody changed it since
-        self._read = False  # the target, by this look
+        self._others = Others()
         self._goes_on: Callable[[], bool] = lambda: False
         self.cut_short = False  # an interrupt came in the middle of a push
 
@@ -107,7 +106,7 @@ class Follower:
         except OverlaysyncError as error:
             if after(error)[0] == "lost":
                 self._let_go()
-            return self._teller.error(error, UNSEEN if self._noticed else None)
+            return self._teller.error(error, UNSEEN if self._others.noticed else None)
         if result.outcome in ("applied", "unchanged"):
             self._wishes, self._container = False, self._running()
         return self._teller.result(result, since)
@@ -127,20 +126,8 @@ class Follower:
         return PEEK_SECONDS if self._superseded is None else SELDOM_SECONDS
 
     def is_changed_by_others(self) -> bool:
-        """Whether somebody else changed the target since the last look, or it answers no more.
-
-        One cheap question, and each change is told but once, whatever becomes of the look.
-        """
-        if self._contact is None or self._changed_at is None:
-            return False
-        before = self._changed_at
-        try:
-            self._changed_at = self._contact.changed_at()
-        except OverlaysyncError:
-            self._changed_at = None
-        changed = self._changed_at != before
-        self._noticed = self._noticed or changed
-        return changed
+        """Whether somebody else changed the target since the last look, or it answers no more."""
+        return self._others.have_changed(self._contact)
 
     # -- one look --------------------------------------------------------------------------------------
 
@@ -169,7 +156,8 @@ class Follower:
 
     def _push_from(self, run: Run, looking: Looking) -> Result:
         """The target's lock is let go of, but where the whole conversation ends."""
-        self._contact, self._read = run.target, False
+        self._contact = run.target
+        self._others.look_begins()
         try:
             with looking as worktree:
                 result = push_over(run, worktree, hold=self._hold)
@@ -179,18 +167,10 @@ class Follower:
         except AgentLostError:
             raise
         except OverlaysyncError:
-            self._release(run.target)
+            self._others.look_ended(run.target.session.release())
             raise
-        self._release(run.target)
+        self._others.look_ended(run.target.session.release())
         return result
-
-    def _release(self, contact: Contact) -> None:
-        """What changed there and was not read, since the look ended before that, is kept in mind."""
-        changed_at = contact.session.release()
-        if changed_at is not None:
-            self._noticed = self._noticed or self._changed_at not in (None, changed_at)
-            self._changed_at = changed_at
-        self._noticed = self._noticed and not self._read
 
     def _running(self) -> tuple[str, str] | None:
         """Which container it is, and since when it runs: a start may bring the image's own files back."""
@@ -199,7 +179,8 @@ class Follower:
 
     def _let_go(self) -> None:
         self._opened.close()
-        self._link = self._contact = self._changed_at = None
+        self._link = self._contact = None
+        self._others.forget()
 
     def _held_by_git(self) -> Outcome | None:
         """A git command that changes many files is one change: nothing is looked at while it works."""
@@ -220,7 +201,7 @@ class Follower:
 
     def _hold(self, situation: Situation) -> None:
         """Raises WorktreeChangedError for half a change, SupersededError where it is another's turn."""
-        self._read = True
+        self._others.is_read()
         if is_git_at_work(self._git_directory):
             raise WorktreeChangedError("git began to change the worktree", "wait for it to end")
         if self._goes_on():

@@ -10,45 +10,25 @@ from msgspec import Struct, structs
 from overlaysync.app.calling import find_root
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.report import problems_of
+from overlaysync.app.still_there import Answer, ask
 from overlaysync.app.store import store, usual_place
 from overlaysync.app.timing import Stages
 from overlaysync.config.loading import load
 from overlaysync.core import prepush
 from overlaysync.core.prepush import PushedRef, Ran
 from overlaysync.errors import AgentBugError, OverlaysyncError
-from overlaysync.model.ahead import Ahead
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.problem import Problem
 from overlaysync.model.result import Result
-from overlaysync.model.target import UNKNOWN, FileKind
 from overlaysync.model.worktree import ObjectId, RepoPath, TreeEntry
-from overlaysync.remote.connecting import connect
-from overlaysync.state.manifest_text import ManifestDamagedError, decode
 from overlaysync.state.manifests import DamagedFile
-from overlaysync.targets.specification import open_target
 from overlaysync.worktree.digests import blob_id
 from overlaysync.worktree.git import Git
 from overlaysync.worktree.linked import common_base, laid_onto
 from overlaysync.worktree.repository import peel, worktrees
 from overlaysync.worktree.worktree import Worktree, open_worktree
 
-ANSWER_SECONDS = 3.0
-"""A target that answers later is not waited for."""
 NAMED = 12
-AT_REST = ("target-stopped", "target-paused")
-"""Codes of errors of a container that keeps what it has."""
-
-
-class Answer(Struct, frozen=True):
-    """What a target says of an overlay: ``problems``: it holds it no more; ``note``: why it says nothing."""
-
-    problems: tuple[Problem, ...] = ()
-    note: str | None = None
-    rests: bool = False  # it is stopped or paused, which changes none of its files
-
-    @property
-    def holds(self) -> bool:
-        return self.rests or (not self.problems and self.note is None)
 
 
 class Comparison(Struct, frozen=True):
@@ -215,63 +195,6 @@ def _with_crlf(worktree: Worktree, entry: TreeEntry) -> ObjectId:
         return entry.oid
     ran = content.replace(b"\n", b"\r\n")
     return blob_id([ran], len(ran), worktree.repository.object_format)
-
-
-# -- the target ----------------------------------------------------------------------------------------
-
-
-def ask(manifest: Manifest) -> Answer:
-    """Whether the target still holds an overlay; asked in a thread, for one that freezes."""
-    asked = Ahead(lambda: _ask(manifest))
-    if asked.ends_within(ANSWER_SECONDS):
-        return asked.result()
-    name = manifest.target.specification
-    return Answer(note=f"{name} does not answer, so that it still holds the overlay is not known")
-
-
-def _ask(manifest: Manifest) -> Answer:
-    name = manifest.target.specification
-    interpreter = manifest.interpreter.path if manifest.target.kind != "local" else None
-    overlay = {item.destination: item.installed_sha256 for item in manifest.overlay}
-    try:
-        transport = open_target(name, interpreter=interpreter)
-        container = transport.describe().container_id
-        if container != manifest.target.container_id and UNKNOWN not in (
-            container,
-            manifest.target.container_id,
-        ):
-            return Answer((_gone(manifest, f"{name} is another container now"),))
-        with connect(transport) as session:
-            root = manifest.distribution.root
-            text, files = session.glance(root, manifest.distribution.name, list(overlay), "sha1")
-    except OverlaysyncError as error:
-        note = f"{name} does not answer ({error.message}); the record alone is compared"
-        return Answer(note=note, rests=error.code in AT_REST)
-    different = [
-        path
-        for path, file in files.items()
-        if (file.sha256 if file.kind is not FileKind.MISSING else None) != overlay[path]
-    ]
-    if different:
-        return Answer((_gone(manifest, f"{name} has other content in {', '.join(different[:3])}"),))
-    if (there := _recorded(text)) != manifest.id:
-        return Answer((_gone(manifest, f"{name} has {there}"),))
-    return Answer()
-
-
-def _recorded(text: str | None) -> str:
-    """The id of the overlay that a target tells of, or what it tells of."""
-    if text is None:
-        return "no record of an overlay"
-    try:
-        return decode(text).id
-    except ManifestDamagedError:
-        return "a record that cannot be read"
-
-
-def _gone(manifest: Manifest, message: str) -> Problem:
-    step = prepush.run_it(manifest, prepush.RUN_IT_AGAIN)
-    return Problem("overlay-gone", f"{message}; the overlay {manifest.id} was recorded", step)
 
 
 def _result(found: Comparison, mode: str, stages: Stages) -> Result:

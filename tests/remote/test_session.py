@@ -8,7 +8,8 @@ from typing import Any
 from overlaysync.agent import frames
 from overlaysync.model.target import Hello
 from overlaysync.remote.channel import Channel
-from overlaysync.remote.session import LONG, SHORT, AgentSession
+from overlaysync.remote.conversation import LONG, SHORT
+from overlaysync.remote.session import AgentSession
 from tests.remote.programs import ProgramTransport
 
 ANSWERS = """
