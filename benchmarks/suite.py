@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from benchmarks.followers import watch_one
 from benchmarks.footprint import idle_watch, memory_of_push
+from benchmarks.least import least
 from benchmarks.many import push_many, push_many_on_tmpfs, watch_many
 from benchmarks.measuring import run
 from benchmarks.peers import push_many_beside_peers, push_one_beside_peers
@@ -98,6 +99,7 @@ SUITE: dict[str, Measure] = {
     "help": _start_up("--help"),
     "push-one": push_one,
     "push-nothing": push_nothing,
+    "least": least,
     "further-target": further_target,
     "status": status,
     "verify-first": verify_first,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import resource
 import signal
@@ -279,6 +280,20 @@ def test_what_was_settled_is_told_of_a_target_that_is_held_back(shared: Pair) ->
     engine.write_bytes(original)
     os.utime(engine, ns=(status.st_atime_ns, status.st_mtime_ns))
     leads_on(shared, before)
+
+
+def test_a_lock_may_be_that_of_another_target_of_the_same_run(shared: Pair) -> None:
+    """One install root in two containers: neither knows of the other."""
+    handle = os.open(shared.second.environment.site_packages, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        answer = shared.ask("push")
+    finally:
+        os.close(handle)
+    assert (answer["exit_code"], codes(answer)) == (9, ["locked"])
+    assert "another target of this command that shares it" in answer["problems"][0]["message"]
+    assert outcomes(shared.ask("push")) == ["applied", "applied"]
+    shared.ask("revert")
 
 
 def begun(pair: Pair) -> subprocess.Popen[str]:
