@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.many import SETTLE_MS
 from benchmarks.measuring import ENVIRONMENT
-from benchmarks.peers import PLACE, prepare
+from benchmarks.peers import BLIND_SECONDS, PLACE, prepare
 from benchmarks.rows import Contender, Row, compare_all
 from benchmarks.stage import Bench
 from tests.e2e.watcher import watching
@@ -30,15 +30,16 @@ WAIT = """
 import sys, time
 path, text = sys.argv[1:]
 print("waiting", flush=True)
-while True:
+end = time.monotonic() + 60
+while time.monotonic() < end:
     try:
         with open(path) as stream:
             if text in stream.read():
+                print("there", flush=True)
                 break
     except OSError:
         pass
     time.sleep(0.001)
-print("there", flush=True)
 """
 
 
@@ -85,8 +86,9 @@ def _lsyncd(bench: Bench) -> Iterator[Contender | None]:
 def _save(bench: Bench, follower: subprocess.Popen[bytes], path: Path, there: str) -> float:
     """Seconds until a process in the container, which looks all the time, has seen the file.
 
-    RuntimeError where the follower has ended.
+    RuntimeError where the follower has ended, or does not see it.
     """
+    time.sleep(BLIND_SECONDS)
     text = bench.text_for(1000)
     line = text.partition("\n")[0]
     waiting = bench.exec("python3", "-I", "-S", "-u", "-c", WAIT, there, line)
@@ -97,5 +99,6 @@ def _save(bench: Bench, follower: subprocess.Popen[bytes], path: Path, there: st
             raise RuntimeError(f"it ended with {follower.returncode}")
         began = time.perf_counter()
         path.write_text(text)
-        wait.stdout.readline()
+        if wait.stdout.readline() != "there\n":
+            raise RuntimeError(f"{path} did not arrive in {there}")
         return time.perf_counter() - began

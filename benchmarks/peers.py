@@ -17,7 +17,7 @@ from benchmarks.stage import Bench
 
 PLACE = "/peers"
 BLIND_SECONDS = 2.1
-"""Unison 2.52 sees no change of the same size as soon after the last one (1.1 seconds are too few)."""
+"""Unison and rsync see no change of the same size as soon after the last one (1.1 seconds are too few)."""
 
 Copy = Callable[[Bench, str, list[str]], float]
 """Seconds that it takes to bring these files of the package into a directory of the container."""
