@@ -10,12 +10,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from overlaysync.app.follow import Follower
-from overlaysync.app.options import Options
+from overlaysync.app.options import Options, addressee
 from overlaysync.app.port import Source
 from overlaysync.app.telling import Teller
 from overlaysync.config.configuration import WatchConfiguration
 from overlaysync.config.loading import load
-from overlaysync.core.addressing import Addressee
 from overlaysync.model.moment import Moment
 from overlaysync.watching.files import FileEvents
 from overlaysync.watching.lines import LineEvents
@@ -55,8 +54,7 @@ def watch(
     quiet, bound = _settled(pace, load(Path(located.root), options.config).watch)
     wakeups = wakeups or Wakeups()
     with ExitStack() as opened:
-        names = (options.container,) if options.container is not None else ()
-        teller = Teller(tell, Addressee(names, str(options.worktree)))
+        teller = Teller(tell, addressee([options]))
         follower = opened.enter_context(Follower(options, located.git_directory, source, teller))
         link = follower.connect()
         files = FileEvents(Path(located.root), Path(located.git_directory), wakeups.wake, poll=pace.poll)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from overlaysync.app.calling import Call
     from overlaysync.app.early import Early
     from overlaysync.app.options import Options, Stage
-    from overlaysync.core.addressing import Addressee
     from overlaysync.model.result import Result
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -131,14 +130,6 @@ def options_of(directory: str, given: dict[str, Any]) -> Options:
     )
 
 
-def addressee(options: Sequence[Options]) -> Addressee:
-    """What next steps name, for what a command line named."""
-    from overlaysync.core.addressing import HERE, Addressee
-
-    names = tuple(item.container for item in options if item.container is not None)
-    return Addressee(names, str(options[0].worktree) if options else HERE)
-
-
 def print_json(result: Result) -> None:
     """The one object of ``--json``; ASCII, so that names which are not UTF-8 survive as escapes."""
     import msgspec
@@ -209,15 +200,17 @@ def give_out(run: Callable[[Stage], Result], *, as_json: bool, options: Sequence
 
     ``options``: of the command, for each target; commands that are named as the next step name the same.
     """
+    from overlaysync.app.options import addressee
+
     terminal = Terminal()
     try:
         with terminal.progress() as progress:
             result = run(progress)
     except OverlaysyncError as error:
-        if error.next_step is not None:
+        if error.next_step is not None and options:
             error.next_step = addressee(options).step(error.next_step)
         raise
-    if result.problems:
+    if result.problems and options:
         result = addressee(options).result(result)
     with terminal.reader_may_leave():
         if as_json:

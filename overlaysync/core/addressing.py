@@ -9,33 +9,53 @@ from msgspec import Struct, structs
 
 from overlaysync.model.result import Result, ResultProblem
 
-OF_SEVERAL_TARGETS = ("push", "status", "verify", "revert")
-OF_ONE_TARGET = ("watch", "init", "port", "doctor")
-OF_NO_TARGET = ("manifest", "hook")
 HERE = "."
+_OF_TARGET = ("--config", "--distribution", "--interpreter", "--user")
+_OF_IMAGE = ("--image-commit", "--image-index")
+COMMANDS = {
+    "push": (*_OF_TARGET, *_OF_IMAGE),
+    "status": (*_OF_TARGET, *_OF_IMAGE),
+    "watch": (*_OF_TARGET, *_OF_IMAGE),
+    "init": (*_OF_TARGET, "--image-commit"),
+    "port": (*_OF_TARGET, "--image-commit"),
+    "verify": _OF_TARGET,
+    "revert": _OF_TARGET,
+    "doctor": _OF_TARGET,
+    "manifest": (),
+    "hook": (),
+}
+"""By command: what it takes of what another one was given. One that takes nothing has no target either."""
+OF_ONE_TARGET = ("watch", "init", "port", "doctor")
+_NAMED = "|".join(("container", *(option.lstrip("-") for option in (*_OF_TARGET, *_OF_IMAGE))))
+_COMMAND = rf"\boverlaysync (?P<name>{'|'.join(COMMANDS)})\b(?! --(?:{_NAMED}))"
+"""One that names none of that yet."""
 
 
 class Addressee(Struct, frozen=True):
     """What a command line named, and the next one has to name again.
 
     ``targets``: as ``--container`` gave them; none where the configuration names the target, or it was found.
-    ``directory``: as ``-C`` gave it.
+    ``directory``: as ``-C`` gave it. ``options``: names and values of others.
     """
 
     targets: tuple[str, ...] = ()
     directory: str = HERE
+    options: tuple[tuple[str, str], ...] = ()
 
     def step(self, text: str) -> str:
         """A next step whose commands name all of that."""
-        names = "|".join((*OF_SEVERAL_TARGETS, *OF_ONE_TARGET, *OF_NO_TARGET))
-        return re.sub(rf"\boverlaysync (?P<name>{names})\b(?! --container)", self._typed, text)
+        return re.sub(_COMMAND, self._typed, text)
 
     def _typed(self, command: re.Match[str]) -> str:
         name = command["name"]
         where = [] if self.directory == HERE else ["-C", self.directory]
-        count = len(self.targets) if name in OF_SEVERAL_TARGETS else 1 if name in OF_ONE_TARGET else 0
-        targets = [word for target in self.targets[:count] for word in ("--container", target)]
-        return shlex.join(["overlaysync", *where, name, *targets])
+        taken = COMMANDS[name]
+        targets = self.targets[:1] if name in OF_ONE_TARGET else self.targets if taken else ()
+        pairs = [
+            *(("--container", target) for target in targets),
+            *((option, value) for option, value in self.options if option in taken),
+        ]
+        return shlex.join(["overlaysync", *where, name, *(word for pair in pairs for word in pair)])
 
     def result(self, result: Result) -> Result:
         """The same for every problem of a result; what several targets have in common names all of them."""
@@ -55,7 +75,7 @@ class Addressee(Struct, frozen=True):
         )
 
     def _of(self, targets: tuple[str, ...]) -> Addressee:
-        return Addressee(targets, self.directory)
+        return structs.replace(self, targets=targets)
 
     def _problem(self, problem: ResultProblem) -> ResultProblem:
         if problem.next_step is None:

@@ -27,7 +27,9 @@ MAKE_ONE = "to have what is pushed proven, run this first: overlaysync push"
 
 def run_it(manifest: Manifest, step: str = RUN_IT) -> str:
     """What to do, in the target that a record tells of."""
-    return Addressee((manifest.target.specification,)).step(step)
+    given = [item.commit for item in manifest.baseline.evidence if item.kind == "given"]
+    options = tuple(("--image-commit", commit) for commit in given if commit is not None)
+    return Addressee((manifest.target.specification,), options=options).step(step)
 
 
 def or_take_it_away(problem: Problem, manifest: Manifest) -> Problem:

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import click
 import pytest
 
-from overlaysync.core.addressing import Addressee
+from overlaysync.app.options import Options, addressee
+from overlaysync.cli.main import overlaysync
+from overlaysync.core.addressing import COMMANDS, OF_ONE_TARGET, Addressee
 from overlaysync.core.several import as_one
 from overlaysync.model.result import Result, ResultProblem
+
+FULL = Options(
+    worktree=Path("tree"),
+    config=Path("my.toml"),
+    container="dev",
+    distribution="sample",
+    image_commit="1" * 40,
+    image_index=Path("index.json"),
+    interpreter="/bin/python3",
+    user="ml",
+)
+"""A command line with all that is named again."""
 
 STEPS: dict[str, tuple[Addressee, str, str]] = {
     "nothing was named": (Addressee(), "run overlaysync push first", "run overlaysync push first"),
@@ -41,6 +58,17 @@ STEPS: dict[str, tuple[Addressee, str, str]] = {
         "overlaysync status",
         "overlaysync status --container 'local:/a b'",
     ),
+    "evidence, where the command takes it": (
+        Addressee(("dev",), options=(("--user", "ml"), ("--image-commit", "1" * 40))),
+        "overlaysync push --port; overlaysync revert",
+        f"overlaysync push --container dev --user ml --image-commit {'1' * 40} --port; "
+        "overlaysync revert --container dev --user ml",
+    ),
+    "options without a target": (
+        Addressee(options=(("--config", "my.toml"), ("--image-index", "i.json"))),
+        "overlaysync port; overlaysync manifest list",
+        "overlaysync port --config my.toml; overlaysync manifest list",
+    ),
     "what is named already": (
         Addressee(("dev",)),
         "overlaysync push --container other --port",
@@ -59,6 +87,18 @@ def test_a_next_step(name: str) -> None:
     addressee, step, typed = STEPS[name]
     assert addressee.step(step) == typed
     assert addressee.step(typed) == typed
+
+
+def test_what_commands_are_said_to_take_they_take() -> None:
+    for name, taken in COMMANDS.items():
+        command = overlaysync.get_command(click.Context(overlaysync), name)
+        assert command is not None
+        there = {word for option in command.params for word in option.opts}
+        carried = {option for option, _ in addressee([FULL]).options}
+        assert carried & there == set(taken)
+        assert ("--container" in there) == bool(taken)
+        several = any(option.name == "containers" for option in command.params)
+        assert several == (bool(taken) and name not in OF_ONE_TARGET)
 
 
 def result(*problems: ResultProblem) -> Result:

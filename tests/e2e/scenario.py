@@ -86,9 +86,10 @@ class Work:
         line += self.options if command in ("push", "status", "init") else []
         return check_manners(self.cli(*line, *arguments, environment=environment))
 
-    def typed(self, command: str) -> str:
-        """The same command as a next step names it."""
-        return shlex.join(["overlaysync", "-C", str(self.project.path), command, "--container", self.target])
+    def typed(self, command: str, *options: str) -> str:
+        """The same command as a next step names it. ``options``: of the one that names it."""
+        where = ["-C", str(self.project.path), command, "--container", self.target]
+        return shlex.join(["overlaysync", *where, *options])
 
     def ask(self, command: str, *arguments: str, environment: Mapping[str, str] | None = None) -> Any:
         """The answer of a command with ``--json``, checked against the schema."""

@@ -70,7 +70,7 @@ def test_another_content_is_stopped_with_the_list_and_the_next_step(hooked: Loca
     pushed = Pushed(hooked.project, "origin", "feature")
     assert not pushed.went
     said = " ".join(pushed.said.split())
-    again = f"overlaysync push --container {hooked.target} --port"
+    again = f"overlaysync push --container {hooked.target} {' '.join(hooked.options)} --port"
     for words in ("differs-from-run", ENGINE, "never-ran", NORM, again, "--no-verify"):
         assert words in said, words
     assert not Path(hooked.project.git("remote", "get-url", "origin"), "refs/heads/feature").exists()

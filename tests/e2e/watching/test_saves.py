@@ -232,7 +232,7 @@ def test_an_overlay_that_was_taken_away_is_told_and_stays_away(local: LocalScena
         moment = watcher.next()
         assert (moment["event"], moment["in_target"]) == ("paused", CHANGED)
         assert "taken away" in moment["message"]
-        assert local.typed("push") in moment["next_step"]
+        assert local.typed("push", *local.options) in moment["next_step"]
         assert watcher.is_silent(PEEK_SECONDS + 2)
         assert local.answer() == "generation 1: 1.0"
         local.edit_generation(3)
