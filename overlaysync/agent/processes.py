@@ -47,7 +47,8 @@ def survey(request: Request, groups: set[int]) -> list[dict[str, Any]] | None:
         return None  # of another PID namespace, or mounted so that it hides the processes of others
 
     def look(pid: int) -> dict[str, Any] | None:
-        return None if _is_ours(pid, own) else _describe(pid, root, boot, groups)
+        row = None if _is_ours(pid, own) else _describe(pid, root, boot, groups)
+        return None if row is not None and _is_unknown(row) and _has_ended(row, boot) else row
 
     rows = {pid: look(pid) for pid in pids if pid not in ignored}
     patience = time.monotonic() + STARTING
@@ -125,7 +126,7 @@ def _describe(pid: int, root: bytes | None, boot: float, groups: set[int]) -> di
         "pid": pid,
         "uid": _uid(place),
         "name": to_text(name),
-        "started": boot + started / os.sysconf("SC_CLK_TCK"),
+        "started": _since(boot, started),
         "stack": stack,
         "forked": bool(flags & FORKED),
         "command": None if command is None else [to_text(part) for part in command],
@@ -138,6 +139,28 @@ def _describe(pid: int, root: bytes | None, boot: float, groups: set[int]) -> di
         "python_path": None if environment is None else _python_path(environment, directory),
         "mapped": [to_text(path) for path in mapped],
     }
+
+
+def _is_unknown(row: dict[str, Any]) -> bool:
+    """Whether something was not to be had; of a process that ended while it was looked at, nothing is."""
+    return None in (row.get("command"), row.get("launched_as"), row.get("python_path"))
+
+
+def _has_ended(row: dict[str, Any], boot: float) -> bool:
+    """Whether a process is no more, or another one has its number by now."""
+    try:
+        with open("/proc/%d/stat" % row["pid"], "rb") as stream:
+            _, state, _, _, _, started, _ = _stat_fields(stream.read())
+    except PermissionError:
+        return False
+    except OSError:
+        return True
+    return state in (b"Z", b"X") or _since(boot, started) != row["started"]
+
+
+def _since(boot: float, started: int) -> float:
+    """The time at which a process started, in seconds since the epoch."""
+    return boot + started / os.sysconf("SC_CLK_TCK")
 
 
 def _stat_fields(stat: bytes) -> tuple[bytes, bytes, int, int, int, int, int]:

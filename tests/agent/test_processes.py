@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from overlaysync.agent import processes
+from overlaysync.agent.request import Request
 from overlaysync.model.target import RunningProcess
 from overlaysync.remote.session import AgentSession
 from tests.agent.nobody import connect_as_nobody, needs_root
@@ -260,6 +262,42 @@ def test_zombies_and_what_ends_meanwhile(session: AgentSession, python: Path) ->
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     assert find(session, child.pid) is None
     child.wait()
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_what_ends_while_it_is_looked_at_is_not_unknown(
+    monkeypatch: pytest.MonkeyPatch, python: Path, ends: bool
+) -> None:
+    """A Python that was found by ``PATH`` is told by its environment, which goes with it."""
+    start = (
+        "import subprocess, sys\n"
+        "line = ['python3', '-c', 'print(0, flush=True); import time; time.sleep(60)']\n"
+        "child = subprocess.Popen(line, executable=sys.executable, stdout=-1, text=True)\n"
+        "child.stdout.readline()\n"
+        "print(child.pid, flush=True)\n"
+        "child.wait()\n"
+    )
+    parent = subprocess.Popen([python, "-c", start], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    pid = int(parent.stdout.readline())
+
+    def end() -> None:
+        os.kill(pid, signal.SIGKILL)
+        parent.wait()
+
+    def gone(place: bytes) -> None:
+        if ends and place == b"/proc/%d/" % pid:
+            end()
+
+    monkeypatch.setattr(processes, "_environment", gone)
+    try:
+        rows = processes.survey(Request({"ignore_pids": [], "root": None}), set())
+        found = [row for row in rows or () if row["pid"] == pid]
+        assert [row["prefix"] for row in found] == ([] if ends else [None])
+    finally:
+        if not ends:
+            end()
+        parent.stdout.close()
 
 
 def test_odd_names(session: AgentSession, run: Run, python: Path) -> None:
