@@ -63,7 +63,7 @@ class Addressee(Struct, frozen=True):
             return structs.replace(result, problems=tuple(map(self._problem, result.problems)))
         having: dict[ResultProblem, tuple[str, ...]] = {}
         for target, one in zip(self.targets, result.targets, strict=True):
-            for problem in one.problems:
+            for problem in dict.fromkeys(one.problems):
                 having[problem] = (*having.get(problem, ()), target)
         return structs.replace(
             result,
