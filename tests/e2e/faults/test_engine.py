@@ -26,6 +26,7 @@ class PrivateEngine:
         self.socket = f"unix://{directory}/socket"
         options = [f"{name}={directory / place}" for name, place in PLACES.items()]
         self._line = ["dockerd", *options, f"--host={self.socket}", "--bridge=none", "--iptables=false"]
+        self._data = directory / PLACES["--data-root"]
         self._log = directory / "log"
 
     def start(self) -> None:
@@ -43,6 +44,10 @@ class PrivateEngine:
         self._process.terminate()
         self._process.wait(60)
 
+    def clear(self) -> None:
+        """It mounts its directory on itself, and leaves it so; pytest could not remove that."""
+        subprocess.run(["umount", "--recursive", self._data], capture_output=True, check=False)
+
 
 @pytest.fixture
 def private(tmp_path: Path) -> Iterator[PrivateEngine]:
@@ -52,6 +57,7 @@ def private(tmp_path: Path) -> Iterator[PrivateEngine]:
     engine.start()
     yield engine
     engine.stop()
+    engine.clear()
 
 
 def test_an_engine_that_is_restarted(
