@@ -224,11 +224,15 @@ class InstallRoot:
             raise Failure("write", "the overlay cannot be recorded: %s" % reason(error))
         return {}
 
-    def record(self, _request: Request) -> Answer:
+    def record(self, request: Request) -> Answer:
         transaction = self._under_way()
+        name = transaction.unnamed_record
+        if name is None:
+            raise Failure("usage", "there is no record yet")
+        expected = request.digests("expected")
         transaction.tree.refresh()
         try:
-            settle.record(transaction)
+            settle.record(transaction, name, expected)
         except Failure:
             self.transaction = None  # it was settled, or the next contact does it
             raise

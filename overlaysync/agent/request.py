@@ -65,6 +65,10 @@ class Request:
         pairs = self._value(name, dict).items()
         return {self._path(name, key): self._path(name, value) for key, value in pairs}
 
+    def digests(self, name: str) -> dict[bytes, str | None]:
+        """Paths with digests, or None."""
+        return {self._path(name, path): digest for path, digest in self._value(name, dict).items()}
+
     def _value(self, name: str, kind: type[Kind]) -> Kind:
         value = self._fields.get(name)
         if not isinstance(value, kind):

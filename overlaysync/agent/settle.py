@@ -12,6 +12,10 @@ from overlaysync.agent.frames import to_text
 from overlaysync.agent.transaction import APPLYING, REVERTED, Step, Transaction
 from overlaysync.agent.tree import LinkInTheWay, Tree, join, split
 
+TYPE_CHECKING = False  # typing itself takes too long to import
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 CLEARED, ROLLED_BACK, FINISHED = "cleared away", "rolled back", "finished"
 
 
@@ -69,34 +73,48 @@ def write_record(transaction: Transaction, manifest: str | None) -> None:
     ``manifest``: its text, or None for a revert, whose record is the journal's last phase.
     """
     area = transaction.area
+    transaction.unnamed_record = None
     _make_room(transaction)
     if manifest is None:
-        transaction.last_record = area.journal
         area.write_new(area.journal, transaction.journal(REVERTED))
     else:
-        transaction.last_record = area.manifest
         area.write_new(area.manifest, manifest)
+    transaction.unnamed_record = area.journal if manifest is None else area.manifest
 
 
-def record(transaction: Transaction) -> None:
-    """The commit point: what ``write_record`` wrote gets its name.
+def record(transaction: Transaction, name: bytes, expected: Mapping[bytes, str | None]) -> None:
+    """The commit point: what ``write_record`` wrote gets its ``name``.
 
-    Raises Failure("write") when it was not reached, after rolling back, and Failure("unfinished").
+    ``expected``: files that are looked at once more right before, with their digests; None for no file.
+
+    Raises Failure when it was not reached, after rolling back: "apply" where one of the files is another by
+    now, else "write"; and Failure("unfinished").
     """
     area = transaction.area
-    if transaction.last_record is None:
-        raise Failure("usage", "there is no record yet")
     try:
-        area.rename_new(transaction.last_record)
-        if transaction.last_record == area.journal:
-            transaction.phase = REVERTED
-        _tidy(transaction)
+        kind, trouble = "apply", _changed(area.tree, expected)
+        if trouble is None:
+            area.rename_new(name)
+            if name == area.journal:
+                transaction.phase = REVERTED
+            _tidy(transaction)
+            return
     except OSError as error:
-        trouble = reason(error)
-    else:
-        return
+        kind, trouble = "write", reason(error)
     if settle(area) == ROLLED_BACK:
-        raise Failure("write", "the overlay cannot be recorded, so it was rolled back: %s" % trouble)
+        raise Failure(kind, "the overlay cannot be recorded, so it was rolled back: %s" % trouble)
+
+
+def _changed(tree: Tree, expected: Mapping[bytes, str | None]) -> str | None:
+    """The first file that is not as expected, in words."""
+    for path, digest in expected.items():
+        try:
+            found = tree.sha256(path)
+        except LinkInTheWay:
+            found = None
+        if found != digest:
+            return "%s changed in the target after it was proven" % to_text(path)
+    return None
 
 
 def _tidy(transaction: Transaction) -> None:

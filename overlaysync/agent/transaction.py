@@ -8,6 +8,7 @@ transaction, the new one. How a transaction ends is decided by what lies on the 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -18,7 +19,7 @@ from overlaysync.agent import bytecode
 from overlaysync.agent.area import HOME, Area
 from overlaysync.agent.failure import Failure, reason
 from overlaysync.agent.frames import to_path, to_text
-from overlaysync.agent.tree import hand_over, join, split
+from overlaysync.agent.tree import LinkInTheWay, hand_over, join, split
 
 TYPE_CHECKING = False  # typing itself takes too long to import
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Transaction:
         self.removable = frozenset(removable)
         self.dropped: dict[str, dict[str, str]] = {}  # of each source: bytecode, and its validation
         self.applied = False
-        self.last_record: bytes | None = None  # whose rename will be the commit point; it is written
+        self.unnamed_record: bytes | None = None  # written; that it gets this name will be the commit point
 
     def begin(self) -> None:
         """Writes the journal. Raises Failure("unfinished") where another one still lies."""
@@ -126,7 +127,8 @@ class Transaction:
         try:
             action(step)
         except OSError as error:
-            raise Failure("write", reason(error), to_text(step.path))
+            meanwhile = isinstance(error, LinkInTheWay) or error.errno in (errno.ESTALE, errno.ENOENT)
+            raise Failure("apply" if meanwhile else "write", reason(error), to_text(step.path))
 
     def _flush(self, step: Step) -> None:
         """New content on the disk; only now, since what the first one writes out most others need not."""

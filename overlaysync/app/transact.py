@@ -55,9 +55,10 @@ def carry_out(
         manifest = make_manifest(identity, task, proof, done, stages.milliseconds())
         # without an overlay nothing of ours stays
         session.write_record(encode(manifest) if task.plan.overlay else None)
-        if agree() > A_WHILE:
+        waited = agree()
+        if waited > A_WHILE:
             _prove(task, stages)
-        agree()
+        waited += agree()
     except AgentLostError:
         raise
     except KeyboardInterrupt:
@@ -72,7 +73,7 @@ def carry_out(
             error.also(_left_with_it(task))
         raise error
     stages("recording")
-    session.record()
+    session.record(_expected(task) if waited else None)
     return manifest
 
 
@@ -95,11 +96,14 @@ def _prove(task: Task, stages: Stages) -> ReadBack:
     """Raises ApplyError where what was pushed is not what is imported, WorkloadError for who imported it."""
     stages("reading back")
     restored = {item.destination for item in task.plan.operations if item.restores}
-    expected = expected_after(task.plan, overlay_of(task.previous))
-    proof = read_back(task.contact, task.inventory, expected, restored)
+    proof = read_back(task.contact, task.inventory, _expected(task), restored)
     _refuse(proof)
     refuse_workload(task.contact, task.inventory)
     return proof
+
+
+def _expected(task: Task) -> dict[InstalledPath, Sha256 | None]:
+    return expected_after(task.plan, overlay_of(task.previous))
 
 
 def expected_after(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import structs
 
@@ -23,6 +23,7 @@ from overlaysync.model.target import (
     RunningProcess,
     Setting,
 )
+from overlaysync.model.worktree import Sha256
 from overlaysync.remote.answers import NOT_OURS, files_of, typed
 from overlaysync.remote.channel import Channel
 from overlaysync.remote.conversation import LONG, SHORT, Conversation
@@ -247,9 +248,12 @@ class AgentSession(Conversation):
         """
         self._ask("write_record", LONG, manifest=manifest)
 
-    def record(self) -> None:
-        """Commits: what was written is the overlay's record. Raises ApplyError, after rolling back."""
-        self._ask("record", LONG)
+    def record(self, expected: Mapping[InstalledPath, Sha256 | None] | None = None) -> None:
+        """Commits: what was written is the overlay's record. Raises ApplyError, after rolling back.
+
+        ``expected``: files that must be as they were proven, after a wait; None for no file.
+        """
+        self._ask("record", LONG, expected=dict(expected or {}))
 
     def roll_back(self) -> None:
         """Puts the old tree back. Raises ApplyError naming what is not as it was."""

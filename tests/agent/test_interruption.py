@@ -197,46 +197,8 @@ def test_only_an_applied_transaction_is_recorded(session: AgentSession, site: Si
     session.begin("first", [edit.operation for edit in edits(site)], ())
     with pytest.raises(AgentBugError, match="only an applied transaction"):
         session.write_record('{"id": "first"}')
-    with pytest.raises(AgentBugError, match="there is no record yet"):
-        session.record()
     session.roll_back()
     assert site.snapshot(times=True) == before
-
-
-@pytest.mark.parametrize("end", ["rolled back", "closed"])
-def test_a_record_that_is_only_written_records_nothing(
-    start: Start, session: AgentSession, site: Site, end: str
-) -> None:
-    """Of a push, and of a revert, whose record is a phase of the journal."""
-    before = site.snapshot(times=True)
-    site.open(session)
-    applied(site, session)
-    session.write_record('{"id": "first"}')
-    session.roll_back()
-    assert site.snapshot(times=True) == before
-    site.push(session, edits(site), "second")
-    overlay = site.snapshot(times=True)
-    site.apply(session, site.revert(), "revert")
-    session.write_record(None)
-    if end == "closed":
-        session.close()
-        session = start()
-        site.open(session)
-    else:
-        session.roll_back()
-    assert site.snapshot(times=True) == overlay
-    site.push_revert(session)
-    assert not (site.root / ".overlaysync").exists()
-
-
-def test_a_written_record_needs_no_more_room(session: AgentSession, site: Site) -> None:
-    """What is written once all targets of a push have agreed may fail in none of them."""
-    site.open(session)
-    applied(site, session)
-    session.write_record('{"id": "first"}')
-    resource.prlimit(session.hello.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
-    session.record()
-    assert (site.root / ".overlaysync/sample/manifest.json").read_text() == '{"id": "first"}'
 
 
 def test_a_record_that_cannot_be_written_is_rolled_back(session: AgentSession, site: Site) -> None:
