@@ -181,6 +181,7 @@ ERROR_CODES: dict[str, str] = {
     "target": "The target cannot be reached, or cannot be worked with.",
     "no-engine": "The container engine's command is not installed, or the engine does not answer.",
     "no-container": "The engine knows no container of that name.",
+    "no-environment": "There is no such directory on this machine.",
     "several-containers": "Several running containers are what the target's name stands for.",
     "no-image": "The engine has the container's image no more.",
     "target-stopped": "The container is not running.",

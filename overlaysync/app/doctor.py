@@ -6,11 +6,12 @@ import shutil
 import subprocess
 import sys
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from overlaysync.app import evidence
 from overlaysync.app.calling import Call, find_root
 from overlaysync.app.contact import contact
+from overlaysync.app.next_steps import addressee
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.reading import find_workload
 from overlaysync.app.records import overlay_of, read_manifest
@@ -48,6 +49,11 @@ def doctor(options: Options, stage: Stage) -> Result:
     if configured is not None:
         target, found = _target(options, stages)
         checks.extend(found)
+    typed = addressee([options]).step
+    checks = [
+        structs.replace(item, remedy=typed(item.remedy)) if item.remedy is not None else item
+        for item in checks
+    ]
     missing = [check for check in checks if check.remedy is not None and check.needed]
     return Result(
         command="doctor",

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from overlaysync.state.directories import cache_directory
-
-if TYPE_CHECKING:
-    from overlaysync.core.addressing import Addressee
 
 Stage = Callable[[str], None]
 """Told the name of each stage as it begins, for progress."""
@@ -45,23 +41,3 @@ class Options(Struct, frozen=True):
     def cache_directory(self) -> Path | None:
         """Where the cache is; None where there can be none."""
         return cache_directory() if self.cache is None else self.cache
-
-
-def addressee(options: Sequence[Options]) -> Addressee:
-    """What the commands that are told as next steps name, for what a command line named for each target."""
-    from overlaysync.core.addressing import Addressee
-
-    first = options[0]
-    given = {
-        "--config": first.config,
-        "--distribution": first.distribution,
-        "--interpreter": first.interpreter,
-        "--user": first.user,
-        "--image-commit": first.image_commit,
-        "--image-index": first.image_index,
-    }
-    return Addressee(
-        targets=tuple(item.container for item in options if item.container is not None),
-        directory=str(first.worktree),
-        options=tuple((name, str(value)) for name, value in given.items() if value is not None),
-    )

@@ -15,6 +15,7 @@ from overlaysync.app.calling import Call, find_root
 from overlaysync.app.contact import LOCK_SECONDS, Contact, contact
 from overlaysync.app.evidence import gather
 from overlaysync.app.looking import Looking
+from overlaysync.app.next_steps import addressee
 from overlaysync.app.options import Options, Stage
 from overlaysync.app.report import problems_of, target_of
 from overlaysync.app.several import Run
@@ -66,12 +67,12 @@ def port(options: Options, source: Source, stage: Stage) -> Result:
     if options.image_commit is not None and options.container is None:
         evidence: tuple[Evidence, ...] = (weigh("given", "--image-commit", options.image_commit),)
         with alone(options):
-            return result_of_port("port", carry(evidence, options, source, stages), None, stages)
+            return result_of_port("port", carry(evidence, options, source, stages), None, options, stages)
     with Call(options) as call:
         target = contact(call, stages, ahead=False)
         with alone(options):
             evidence = gather(target, options.image_commit)
-            return result_of_port("port", carry(evidence, options, source, stages), target, stages)
+            return result_of_port("port", carry(evidence, options, source, stages), target, options, stages)
 
 
 @contextmanager
@@ -104,7 +105,7 @@ def over_carried(
     with alone(options), _scratch(options) if dry_run else nullcontext() as scratch:
         carried = carry(gather(target, options.image_commit), options, source, stages, scratch)
         if carried.ported is None:
-            return result_of_port(command, carried, target, stages)
+            return result_of_port(command, carried, target, options, stages)
         name, there = _name(carried.ported), structs.replace(options, worktree=carried.place)
         if scratch is None:
             result = use(structs.replace(run, options=there))
@@ -252,15 +253,18 @@ def _with_note(result: Result, note: str) -> Result:
     return structs.replace(result, details={**result.details, "notes": notes})
 
 
-def result_of_port(command: str, carried: Carried, target: Contact | None, stages: Stages) -> Result:
+def result_of_port(
+    command: str, carried: Carried, target: Contact | None, options: Options, stages: Stages
+) -> Result:
     """What came of carrying, told by ``port`` or by a command that does it on its way."""
     problems, ported = carried.problems, carried.ported
+    there = structs.replace(addressee([options]), directory=str(carried.place))
     details: dict[str, Any] = {"worktree": str(carried.place), "carried": list(carried.changed)}
     if ported is not None:
         details |= {
             "sentence": f"{_name(ported)} is carried onto {ported.image_commit[:12]} in {carried.place}",
             "ported": structs.asdict(ported),
-            "next_step": f"overlaysync -C {shlex.quote(str(carried.place))} push",
+            "next_step": there.step("overlaysync push"),
         }
     return Result(
         command=command,

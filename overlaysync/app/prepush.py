@@ -15,6 +15,7 @@ from overlaysync.app.store import store, usual_place
 from overlaysync.app.timing import Stages
 from overlaysync.config.loading import load
 from overlaysync.core import prepush
+from overlaysync.core.addressing import Addressee
 from overlaysync.core.prepush import PushedRef, Ran
 from overlaysync.errors import AgentBugError, OverlaysyncError
 from overlaysync.model.manifest import Manifest
@@ -100,29 +101,59 @@ def _judge(
     stage: Stage,
 ) -> Comparison:
     whole = Comparison()
-    seen: set[str] = set()
+    held_by_newest: dict[str, bool] = {}
     read_tree = functools.cache(worktree.tree)
     for ran in ran_last:
         manifest, told = ran.record, prepush.told_of(ran)
         if told is not None:
-            answer = Answer(note=told)
+            answer = Answer(note=told, is_gone=True)
         else:
             stage(f"asking {manifest.target.name}")
             answer = ask(manifest)
-        newest = manifest.distribution.name not in seen
-        seen.add(manifest.distribution.name)
-        if not newest and not answer.holds:
+        name = manifest.distribution.name
+        newest = name not in held_by_newest
+        if not newest and not answer.may_hold:
             continue
         notes = (answer.note,) if answer.note is not None else ()
-        found = Comparison(answer.problems, notes)
+        found = Comparison(_lost(manifest, answer), notes)
         stage("comparing commits")
         for ref in refs:
             found = found.with_(_compare(worktree, read_tree, ran, held, ref))
-        if not newest:
+        if not newest and not answer.holds:
+            found = _unsure(found)
+        elif not newest and held_by_newest[name]:
             problems = tuple(prepush.or_take_it_away(problem, manifest) for problem in found.problems)
             found = structs.replace(found, problems=problems)
-        whole = whole.with_(found)
+        held_by_newest.setdefault(name, answer.holds)
+        whole = whole.with_(_addressed(found, manifest, answer, worktree.repository.root))
     return whole
+
+
+def _lost(manifest: Manifest, answer: Answer) -> tuple[Problem, ...]:
+    if answer.lost is None:
+        return ()
+    message = f"{answer.lost}; the overlay {manifest.id} was recorded"
+    return (Problem("overlay-gone", message, prepush.RUN_IT_AGAIN),)
+
+
+def _unsure(found: Comparison) -> Comparison:
+    """Of an older overlay whose target does not answer: it may be gone, so that it stops nothing."""
+    differing = tuple(RepoPath(problem.path or ".") for problem in found.problems)
+    return Comparison(notes=found.notes, uncompared=(*found.uncompared, *differing))
+
+
+def _addressed(found: Comparison, manifest: Manifest, answer: Answer, root: str) -> Comparison:
+    """Next steps name the worktree, and a target that answers; git runs a hook where nobody types."""
+    given = [item.commit for item in manifest.baseline.evidence if item.kind == "given"]
+    addressee = Addressee(
+        targets=(manifest.target.specification,) if answer.holds or answer.lost is not None else (),
+        directory=root,
+        options=tuple(("--image-commit", commit) for commit in given if commit is not None),
+    )
+    problems = tuple(
+        structs.replace(problem, next_step=addressee.step(problem.next_step)) for problem in found.problems
+    )
+    return structs.replace(found, problems=problems)
 
 
 def _compare(
@@ -147,7 +178,7 @@ def _compare(
         message = (
             f"{ref.local} does not go onto the image commit {image}, so it cannot have run there as it is"
         )
-        return Comparison((Problem("port-conflict", message, prepush.run_it(ran.record)),))
+        return Comparison((Problem("port-conflict", message, prepush.RUN_IT),))
     before, pushed = read_tree(image), worktree.objects_below(tree)
     rebuilds = prepush.rebuilds(before, pushed)
     named = ", ".join([*rebuilds[:NAMED], *(["…"] if len(rebuilds) > NAMED else [])])

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from overlaysync.core import prepush
 from overlaysync.errors import OverlaysyncError
 from overlaysync.model.ahead import Ahead
 from overlaysync.model.manifest import Manifest
-from overlaysync.model.problem import Problem
 from overlaysync.model.target import UNKNOWN, FileKind
 from overlaysync.remote.connecting import connect
 from overlaysync.state.manifest_text import ManifestDamagedError, decode
@@ -18,18 +16,29 @@ ANSWER_SECONDS = 3.0
 """A target that answers later is not waited for."""
 AT_REST = ("target-stopped", "target-paused")
 """Codes of errors of a container that keeps what it has."""
+GONE = ("no-container", "no-environment")
+"""Codes of errors of a target that is not there."""
 
 
 class Answer(Struct, frozen=True):
-    """What a target says of an overlay: ``problems``: it holds it no more; ``note``: why it says nothing."""
+    """What a target says of an overlay.
 
-    problems: tuple[Problem, ...] = ()
+    ``lost``: how it holds it no more. ``note``: why it says nothing. ``is_gone``: there is no such target.
+    """
+
+    lost: str | None = None
     note: str | None = None
+    is_gone: bool = False
     rests: bool = False  # it is stopped or paused, which changes none of its files
 
     @property
     def holds(self) -> bool:
-        return self.rests or (not self.problems and self.note is None)
+        return self.rests or (self.lost is None and self.note is None)
+
+    @property
+    def may_hold(self) -> bool:
+        """What does not answer just now may hold it all the same."""
+        return self.lost is None and not self.is_gone
 
 
 def ask(manifest: Manifest) -> Answer:
@@ -52,22 +61,22 @@ def _ask(manifest: Manifest) -> Answer:
             container,
             manifest.target.container_id,
         ):
-            return Answer((_gone(manifest, f"{name} is another container now"),))
+            return Answer(f"{name} is another container now")
         with connect(transport) as session:
             root = manifest.distribution.root
             text, files = session.glance(root, manifest.distribution.name, list(overlay), "sha1")
     except OverlaysyncError as error:
         note = f"{name} does not answer ({error.message}); the record alone is compared"
-        return Answer(note=note, rests=error.code in AT_REST)
+        return Answer(note=note, is_gone=error.code in GONE, rests=error.code in AT_REST)
     different = [
         path
         for path, file in files.items()
         if (file.sha256 if file.kind is not FileKind.MISSING else None) != overlay[path]
     ]
     if different:
-        return Answer((_gone(manifest, f"{name} has other content in {', '.join(different[:3])}"),))
+        return Answer(f"{name} has other content in {', '.join(different[:3])}")
     if (there := _recorded(text)) != manifest.id:
-        return Answer((_gone(manifest, f"{name} has {there}"),))
+        return Answer(f"{name} has {there}")
     return Answer()
 
 
@@ -79,8 +88,3 @@ def _recorded(text: str | None) -> str:
         return decode(text).id
     except ManifestDamagedError:
         return "a record that cannot be read"
-
-
-def _gone(manifest: Manifest, message: str) -> Problem:
-    step = prepush.run_it(manifest, prepush.RUN_IT_AGAIN)
-    return Problem("overlay-gone", f"{message}; the overlay {manifest.id} was recorded", step)

@@ -22,7 +22,7 @@ from overlaysync.core.putting_back import Originals
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.problem import Problem
 from overlaysync.model.result import Result
-from overlaysync.model.target import UNKNOWN, Inventory
+from overlaysync.model.target import UNKNOWN, FileKind, Inventory
 
 INIT = "__init__.py"
 
@@ -147,12 +147,22 @@ def lost_record(options: Options, target: Contact, manifest: Manifest | None) ->
         )
         next_step = "revert it here, or start a container of the original image"
         return [Problem("other-container", message, next_step)]
-    if manifest is not None:
+    if manifest is not None or _is_as_before(target, last):
         return []
     message = (
         f"the target holds no record of the overlay that was pushed last ({last.id}); files of it may stand"
     )
     return [Problem("record-lost", message, "re-create the target, then push again")]
+
+
+def _is_as_before(target: Contact, last: Manifest) -> bool:
+    """Whether nothing of an overlay stands: somebody else reverted it, or a revert whose answer was lost."""
+    placed = {item.destination: item for item in last.overlay}
+    files = target.session.look(sorted(placed), object_format="sha1")
+    return all(
+        files[path].kind in (FileKind.FILE, FileKind.MISSING) and files[path].sha256 == item.original_sha256
+        for path, item in placed.items()
+    )
 
 
 def _result(

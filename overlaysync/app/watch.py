@@ -10,7 +10,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from overlaysync.app.follow import Follower
-from overlaysync.app.options import Options, addressee
+from overlaysync.app.next_steps import addressed, addressee
+from overlaysync.app.options import Options
 from overlaysync.app.port import Source
 from overlaysync.app.telling import Teller
 from overlaysync.config.configuration import WatchConfiguration
@@ -48,11 +49,21 @@ def watch(
     ``source``: is carried onto the image commit at each change, and pushed from there. ``wakeups``: by which
     another thread can stop it.
 
-    Raises ConfigError, UsageError, TargetError; KeyboardInterrupt where a push was interrupted.
+    Raises ConfigError, UsageError, TargetError; InterruptedRunError where a push was interrupted.
     """
+    with addressed([options]):
+        _watch(options, pace, tell, source, wakeups or Wakeups())
+
+
+def _watch(
+    options: Options,
+    pace: Pace,
+    tell: Callable[[Moment], None],
+    source: Source | None,
+    wakeups: Wakeups,
+) -> None:
     located = locate(str(options.worktree.absolute()))
     quiet, bound = _settled(pace, load(Path(located.root), options.config).watch)
-    wakeups = wakeups or Wakeups()
     with ExitStack() as opened:
         teller = Teller(tell, addressee([options]))
         follower = opened.enter_context(Follower(options, located.git_directory, source, teller))

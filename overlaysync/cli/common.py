@@ -12,7 +12,6 @@ import click
 
 from overlaysync.cli.main import EARLY
 from overlaysync.cli.terminal import Terminal, json_text
-from overlaysync.errors import OverlaysyncError
 
 if TYPE_CHECKING:
     from overlaysync.app.calling import Call
@@ -200,17 +199,12 @@ def give_out(run: Callable[[Stage], Result], *, as_json: bool, options: Sequence
 
     ``options``: of the command, for each target; commands that are named as the next step name the same.
     """
-    from overlaysync.app.options import addressee
+    from overlaysync.app.next_steps import addressed, addressee
 
     terminal = Terminal()
-    try:
-        with terminal.progress() as progress:
-            result = run(progress)
-    except OverlaysyncError as error:
-        if error.next_step is not None and options:
-            error.next_step = addressee(options).step(error.next_step)
-        raise
-    if result.problems and options:
+    with addressed(options), terminal.progress() as progress:
+        result = run(progress)
+    if result.problems:
         result = addressee(options).result(result)
     with terminal.reader_may_leave():
         if as_json:

@@ -34,8 +34,11 @@ def list_command(directory: str, /, everywhere: bool, as_json: bool) -> int:
     package, and from which worktree and branch.
     """
     from overlaysync.app.manifests import list_manifests
+    from overlaysync.app.next_steps import addressed
 
-    result = list_manifests(common.options_of(directory, {}), everywhere=everywhere)
+    options = common.options_of(directory, {})
+    with addressed([options]):
+        result = list_manifests(options, everywhere=everywhere)
 
     def show(result: Result, terminal: Terminal) -> None:
         _show_list(result, terminal, everywhere=everywhere)
@@ -53,8 +56,11 @@ def show_command(directory: str, /, reference: str, as_json: bool) -> int:
     With --json the record itself is details.manifest of the object.
     """
     from overlaysync.app.manifests import show_manifest
+    from overlaysync.app.next_steps import addressed
 
-    result = show_manifest(common.options_of(directory, {}), reference)
+    options = common.options_of(directory, {})
+    with addressed([options]):
+        result = show_manifest(options, reference)
     return _give(result, _show_one, as_json=as_json)
 
 
@@ -69,8 +75,11 @@ def diff_command(directory: str, /, reference: str, other: str | None, as_json: 
     Of one manifest alone, what differs from the one before it in the same target. Exit code 0 either way.
     """
     from overlaysync.app.manifests import compare_manifests
+    from overlaysync.app.next_steps import addressed
 
-    result = compare_manifests(common.options_of(directory, {}), reference, other)
+    options = common.options_of(directory, {})
+    with addressed([options]):
+        result = compare_manifests(options, reference, other)
     return _give(result, _show_difference, as_json=as_json)
 
 

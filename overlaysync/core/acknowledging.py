@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from overlaysync.core.planning import Desired
 from overlaysync.model.manifest import Acknowledgement, Manifest
 from overlaysync.model.problem import Problem
@@ -46,7 +48,14 @@ def acknowledge(
         if risk is not None and (risk in accepted or (risk, path) in before):
             lifted.setdefault(risk, []).append(path)
         else:
-            standing.append(problem)
+            insisted = problem.certain and problem.kind.acknowledge in accepted
+            standing.append(_insisted(problem) if insisted else problem)
     return tuple(standing), tuple(
         Acknowledgement(risk=risk, paths=tuple(sorted(paths))) for risk, paths in sorted(lifted.items())
     )
+
+
+def _insisted(problem: Problem) -> Problem:
+    """What somebody tried to accept, and could not."""
+    message = f"{problem.message}; it holds in the target too, so it cannot be acknowledged"
+    return structs.replace(problem, message=message)

@@ -27,32 +27,48 @@ COMMANDS = {
 """By command: what it takes of what another one was given. One that takes nothing has no target either."""
 OF_ONE_TARGET = ("watch", "init", "port", "doctor")
 _NAMED = "|".join(("container", *(option.lstrip("-") for option in (*_OF_TARGET, *_OF_IMAGE))))
-_COMMAND = rf"\boverlaysync (?P<name>{'|'.join(COMMANDS)})\b(?! --(?:{_NAMED}))"
+_ALONE = r"(?<![\w/.'-])"
+"""Before a word that is not a part of a path."""
+_OURS = rf"{_ALONE}overlaysync (?P<name>{'|'.join(COMMANDS)})\b(?! --(?:{_NAMED}))(?P<port> --port\b)?"
 """One that names none of that yet."""
+_GITS = rf"{_ALONE}git (?P<name>add|checkout|commit|fetch|mv|rebase|reset|rm|stash|status|submodule|switch)\b"
 
 
 class Addressee(Struct, frozen=True):
     """What a command line named, and the next one has to name again.
 
     ``targets``: as ``--container`` gave them; none where the configuration names the target, or it was found.
-    ``directory``: as ``-C`` gave it. ``options``: names and values of others.
+    ``directory``: as ``-C`` gave it. ``options``: names and values of others; but what was accepted, a person
+    accepts anew. ``root``: the worktree's, where it is not where commands are typed.
     """
 
     targets: tuple[str, ...] = ()
     directory: str = HERE
     options: tuple[tuple[str, str], ...] = ()
+    root: str | None = None
 
     def step(self, text: str) -> str:
         """A next step whose commands name all of that."""
-        return re.sub(_COMMAND, self._typed, text)
+        if self.root is not None:
+            there = f"git -C {shlex.quote(self.root)}"
+            text = re.sub(_GITS, lambda command: f"{there} {command['name']}", text)
+        return re.sub(_OURS, self._typed, text)
 
     def _typed(self, command: re.Match[str]) -> str:
-        name = command["name"]
+        """One command; one for each target where it takes but one."""
+        name, port = command["name"], command["port"] or ""
+        groups = [self.targets]
+        if self.targets and (port or name in OF_ONE_TARGET):
+            groups = [(target,) for target in self.targets]
+        if name == "watch":  # which goes on
+            groups = groups[:1]
+        return " && ".join(self._line(name, group) + port for group in groups)
+
+    def _line(self, name: str, targets: tuple[str, ...]) -> str:
         where = [] if self.directory == HERE else ["-C", self.directory]
         taken = COMMANDS[name]
-        targets = self.targets[:1] if name in OF_ONE_TARGET else self.targets if taken else ()
         pairs = [
-            *(("--container", target) for target in targets),
+            *(("--container", target) for target in targets if taken),
             *((option, value) for option, value in self.options if option in taken),
         ]
         return shlex.join(["overlaysync", *where, name, *(word for pair in pairs for word in pair)])

@@ -9,17 +9,23 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from overlaysync.core.modules import module_name
 from overlaysync.model.problem import Problem
+from overlaysync.model.target import InstalledPath
 from overlaysync.model.worktree import Change, ChangeKind, Ported, RepoPath
 
 _USER_INFORMATION = re.compile(r"//[^/@\s]+@")
 
 
 class Finding(NamedTuple):
-    """One reason to refuse a change: a problem code and a sentence that says exactly what differs."""
+    """One reason to refuse a change: a problem code and a sentence that says exactly what differs.
+
+    ``certain``: it holds for every Python of the version that found it, whatever room that has.
+    """
 
     code: str
     message: str
+    certain: bool = False
 
 
 class Judgement(NamedTuple):
@@ -30,7 +36,8 @@ class Judgement(NamedTuple):
 
 
 def as_problem(finding: Finding, change: Change) -> Problem:
-    return Problem(finding.code, finding.message, _next_step(finding.code, change), change.path)
+    certain = finding.certain and module_name(InstalledPath(change.path)) is not None
+    return Problem(finding.code, finding.message, _next_step(finding.code, change), change.path, certain)
 
 
 def in_development(problem: Problem, change: Change, ported: Ported) -> Problem:
@@ -44,16 +51,15 @@ def in_development(problem: Problem, change: Change, ported: Ported) -> Problem:
 def judged_by(problem: Problem, host: str, target: str) -> Problem:
     """The same; where the target's Python is of another version, with which one judged, and what that leaves.
 
-    ``host``, ``target``: versions. Those of one minor version have one grammar, so that it is certain.
+    ``host``, ``target``: versions. Those of one minor version have one grammar.
     """
-    if problem.code != "syntax-error":
+    if problem.code != "syntax-error" or host.split(".")[:2] == target.split(".")[:2]:
         return problem
-    if host.split(".")[:2] == target.split(".")[:2]:
-        return structs.replace(problem, certain=True)
     correct = _REMEDIES["syntax-error"]
     return structs.replace(
         problem,
         message=f"{problem.message} (judged by this host's Python {host}; the target's is {target})",
+        certain=False,
         next_step=f"{correct} (where the target's Python takes it: --acknowledge syntax)"
         f"{problem.next_step.removeprefix(correct)}",
     )
@@ -84,18 +90,21 @@ def _next_step(code: str, change: Change, ported: Ported | None = None) -> str:
         return f"rename it: {'mv' if change.head is None else 'git mv'} -- {shell_word(change.path)} NEW-NAME"
     is_submodule = code == "submodule-change" and change.content is None
     undo = _undo_submodule(change, ported) if is_submodule else _undo(change, ported)
-    return f"{_REMEDIES.get(code, 'rebuild the image')}, or undo: {undo}"
+    remedy = _REMEDIES.get(code, "rebuild the image")
+    if code == "syntax-error" and ported is not None:
+        return remedy  # the image commit's file is as old as the branch
+    return f"{remedy}, or undo: {undo}"
 
 
 def _undo(change: Change, ported: Ported | None) -> str:
-    """The git command that takes the change out of the difference; a new file is kept in the stash.
+    """The git command that takes the change out of the difference, and keeps it in the stash.
 
-    Where the change was carried, the new file may be committed, and goes from the branch.
+    Where the change was carried, it may be committed, and goes from the branch.
     """
-    if change.kind is not ChangeKind.ADDED:
-        return _check_out(change, ported)
-    taken_out = "git stash push --include-untracked" if ported is None else f"{_git_of(ported)} rm -f"
-    return f"{taken_out} -- {shell_word(change.path)}"
+    added = change.kind is ChangeKind.ADDED
+    if ported is None:
+        return f"git stash push{' --include-untracked' if added else ''} -- {shell_word(change.path)}"
+    return f"{_git_of(ported)} rm -f -- {shell_word(change.path)}" if added else _check_out(change, ported)
 
 
 def _check_out(change: Change, ported: Ported | None) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct, structs
 
-from overlaysync.core.addressing import Addressee
 from overlaysync.core.packages import is_in
 from overlaysync.core.path_kind import PathKind, path_kind
 from overlaysync.errors import UsageError
@@ -25,17 +24,9 @@ RUN_IT_AGAIN = "to have it there again: overlaysync push --port; or push all the
 MAKE_ONE = "to have what is pushed proven, run this first: overlaysync push"
 
 
-def run_it(manifest: Manifest, step: str = RUN_IT) -> str:
-    """What to do, in the target that a record tells of."""
-    given = [item.commit for item in manifest.baseline.evidence if item.kind == "given"]
-    options = tuple(("--image-commit", commit) for commit in given if commit is not None)
-    return Addressee((manifest.target.specification,), options=options).step(step)
-
-
 def or_take_it_away(problem: Problem, manifest: Manifest) -> Problem:
     """The same where another target has a newer overlay: this one may be a leftover, and both in the way."""
-    where = manifest.target.specification
-    away = run_it(manifest, f"if nothing is to run in {where} any more: overlaysync revert")
+    away = f"if nothing is to run in {manifest.target.specification} any more: overlaysync revert"
     return structs.replace(problem, next_step=f"{away}; else {problem.next_step}")
 
 
@@ -193,11 +184,9 @@ def _judge(manifest: Manifest, image: Tree, pushed: Tree, ref: str, before: Befo
 def _judge_other(path: RepoPath, manifest: Manifest, ref: str, record: Manifest | None) -> Problem:
     message = f"{path} of {ref} differs from the image commit"
     if record is None:
-        return Problem(
-            "never-ran", f"{message} and is in no recorded overlay: it never ran", run_it(manifest), path
-        )
+        return Problem("never-ran", f"{message} and is in no recorded overlay: it never ran", RUN_IT, path)
     message = f"{message}; as pushed it ran in {_named_record(record)}, not in {_named_record(manifest)}"
-    return Problem("differs-from-run", message, run_it(manifest), path)
+    return Problem("differs-from-run", message, RUN_IT, path)
 
 
 def holds_package(manifest: Manifest, pushed: Tree) -> bool:
@@ -233,7 +222,7 @@ def _judge_overlaid(
     message = f"{item.source} {there} in {ref}, but {ran} in {manifest.target.specification}, where it ran"
     if (record := before(item.source)) is not None:
         message += f" last; as pushed it ran in {_named_record(record)}"
-    return Problem("differs-from-run", message, run_it(manifest), item.source)
+    return Problem("differs-from-run", message, RUN_IT, item.source)
 
 
 def _content(path: RepoPath, image: Tree, pushed: Tree) -> bool:

@@ -33,6 +33,9 @@ _GENERATED = re.compile(
     rb"^\s*(#|\"\"\"|''').*(generated (by|from)|auto-?generated|do not edit)", re.IGNORECASE
 )
 
+_OF_THIS_PROCESS = ("codec", "encoding", "limit", "too many", "too deep", "recursion")
+"""In what Python says of a text that another process could take."""
+
 _SENTENCES = {
     "binding-change": "declares or calls compiled operators",
     "jit-change": "compiled at run time",
@@ -55,7 +58,11 @@ def judge_python(before: bytes | None, after: bytes | None) -> Judgement:
         after: the worktree's content; None for a removed file, all of whose definitions count as removed.
     """
     try:
-        new, old = _compile(after), _compiled_if_it_can_be(before)
+        new = _compile(after)
+    except PARSER_FAILURES as error:
+        return Judgement((Finding("syntax-error", _syntax_message(error), _is_of_the_grammar(error)),))
+    try:
+        old = _compiled_if_it_can_be(before)
         if not (_is_plain(after, new) and _is_plain(before, old)):
             return _judge_sides(before, after)
         if old is not None and differ_in_names_or_values(old, new):
@@ -65,6 +72,11 @@ def judge_python(before: bytes | None, after: bytes | None) -> Judgement:
         return _judge_plain(before, after)
     except PARSER_FAILURES as error:
         return Judgement((Finding("syntax-error", _syntax_message(error)),))
+
+
+def _is_of_the_grammar(error: BaseException) -> bool:
+    """Whether every Python of this version says the same, whatever its limits and registered codecs are."""
+    return isinstance(error, SyntaxError) and not any(word in error.msg for word in _OF_THIS_PROCESS)
 
 
 def _is_plain(content: bytes | None, code: CodeType | None) -> bool:

@@ -220,7 +220,7 @@ def judge_plausible(desired: Sequence[Desired], shipped: int) -> list[Problem]:
         return []
     files = counted(shipped, "installed file is", "installed files are")
     message = f"{removed} of {files} missing in the worktree"
-    next_step = "restore the checkout: git checkout HEAD -- . (or, if it is meant: --acknowledge removals)"
+    next_step = "look at what is gone: git status; or, if it is meant: --acknowledge removals"
     return [Problem("many-removals", message, next_step)]
 
 

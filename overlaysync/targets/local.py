@@ -29,7 +29,9 @@ class LocalTransport:
     def describe(self) -> TargetIdentity:
         if not self.prefix.is_dir():
             raise TargetError(
-                f"there is no environment at {self.prefix}", "name an existing directory: local:PREFIX"
+                f"there is no environment at {self.prefix}",
+                "name an existing directory: local:PREFIX",
+                code="no-environment",
             )
         return TargetIdentity(
             kind="local",

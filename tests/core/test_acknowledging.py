@@ -73,4 +73,7 @@ def test_what_is_certain_nobody_can_accept() -> None:
     accepted, before = frozenset({"syntax"}), {("syntax", "a.py")}
     assert acknowledge([error], accepted, set())[0] == ()
     certain = structs.replace(error, certain=True)
-    assert acknowledge([certain], accepted, before) == ((certain,), ())
+    [standing], lifted = acknowledge([certain], accepted, before)
+    assert lifted == ()
+    assert "cannot be acknowledged" in standing.message
+    assert acknowledge([certain], frozenset(), set())[0] == (certain,)

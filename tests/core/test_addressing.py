@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
-from overlaysync.app.options import Options, addressee
+from overlaysync.app.next_steps import addressee
+from overlaysync.app.options import Options
 from overlaysync.cli.main import overlaysync
 from overlaysync.core.addressing import COMMANDS, OF_ONE_TARGET, Addressee
 from overlaysync.core.several import as_one
@@ -40,7 +41,25 @@ STEPS: dict[str, tuple[Addressee, str, str]] = {
     "several targets": (
         Addressee(("one", "two")),
         "overlaysync push; overlaysync doctor",
-        "overlaysync push --container one --container two; overlaysync doctor --container one",
+        "overlaysync push --container one --container two; "
+        "overlaysync doctor --container one && overlaysync doctor --container two",
+    ),
+    "several targets, of which the command takes one": (
+        Addressee(("one", "two")),
+        "(watch takes --port, too): overlaysync push --port; overlaysync watch",
+        "(watch takes --port, too): overlaysync push --container one --port && "
+        "overlaysync push --container two --port; overlaysync watch --container one",
+    ),
+    "git, typed elsewhere": (
+        Addressee(("dev",), "../my tree", root="/w/my tree"),
+        "undo: git stash push -- a.py; see: git status; git -C /other checkout HEAD -- a.py",
+        "undo: git -C '/w/my tree' stash push -- a.py; see: git -C '/w/my tree' status; "
+        "git -C /other checkout HEAD -- a.py",
+    ),
+    "a part of a path, or of a name": (
+        Addressee(("dev",), "../t", root="/w/t"),
+        "git -C third_party/overlaysync status; rm 'a/git stash'; x-overlaysync push",
+        "git -C third_party/overlaysync status; rm 'a/git stash'; x-overlaysync push",
     ),
     "a worktree": (
         Addressee(("dev",), "/w/my tree"),

@@ -174,10 +174,10 @@ def test_a_data_file_of_undecodable_name_is_left_to_the_mapping() -> None:
 
 
 UNDO = [
-    ("csrc/a b.cu", ChangeKind.MODIFIED, "git checkout HEAD -- 'csrc/a b.cu'"),
-    ("csrc/a.cu", ChangeKind.REMOVED, "git checkout HEAD -- csrc/a.cu"),
+    ("csrc/a b.cu", ChangeKind.MODIFIED, "git stash push -- 'csrc/a b.cu'"),
+    ("csrc/a.cu", ChangeKind.REMOVED, "git stash push -- csrc/a.cu"),
     ("csrc/a.cu", ChangeKind.ADDED, "git stash push --include-untracked -- csrc/a.cu"),
-    ("csrc/\udcff'.cu", ChangeKind.MODIFIED, r"git checkout HEAD -- $'csrc/\xff\'.cu'"),
+    ("csrc/\udcff'.cu", ChangeKind.MODIFIED, r"git stash push -- $'csrc/\xff\'.cu'"),
 ]
 
 
