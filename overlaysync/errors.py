@@ -102,7 +102,7 @@ class AnotherTargetError(ApplyError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"{name} could not be changed, which belongs to the same run; this one is as it was",
+            f"{name} could not be changed, which belongs to the same run",
             f"see what is said of {name}",
         )
 

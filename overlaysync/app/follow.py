@@ -201,7 +201,7 @@ class Follower:
 
     def _hold(self, situation: Situation) -> None:
         """Raises WorktreeChangedError for half a change, SupersededError where it is another's turn."""
-        self._others.is_read()
+        self._others.has_read()
         if is_git_at_work(self._git_directory):
             raise WorktreeChangedError("git began to change the worktree", "wait for it to end")
         if self._goes_on():

@@ -24,7 +24,7 @@ class Others:
     def look_begins(self) -> None:
         self._is_read = False
 
-    def is_read(self) -> None:
+    def has_read(self) -> None:
         """The look has read the target."""
         self._is_read = True
 

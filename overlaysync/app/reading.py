@@ -56,15 +56,20 @@ def read_worktree(contact: Contact, worktree: Worktree, options: Options, stage:
     """The worktree, as the configuration of a target's package has it. Raises BaselineError."""
     stage("reading the worktree")
     snapshot = worktree.snapshot()
-    build_files = {
-        name: worktree.blob(entry.oid)
-        for name in BUILD_FILES
-        if (entry := snapshot.tree.get(RepoPath(name))) is not None and entry.is_file
-    }
+    build_files = build_files_of(snapshot.tree, worktree)
     unread = (*not_built(contact), *unread_by_backend(build_files))
     classified, unstable = classify_changes(snapshot, worktree, unread, options.cache_directory())
     snapshot = structs.replace(snapshot, problems=(*snapshot.problems, *unstable))
     return WorktreeReading(snapshot=snapshot, classified=classified, build_files=build_files)
+
+
+def build_files_of(tree: Mapping[RepoPath, TreeEntry], worktree: Worktree) -> dict[str, bytes]:
+    """What tells how a commit is built, by name."""
+    return {
+        name: worktree.blob(entry.oid)
+        for name in BUILD_FILES
+        if (entry := tree.get(RepoPath(name))) is not None and entry.is_file
+    }
 
 
 def read(

@@ -201,7 +201,7 @@ def details_of(contact: Contact, situation: Situation) -> dict[str, Any]:
     reading = situation.reading
     snapshot, inventory, manifest = reading.snapshot, reading.inventory, reading.manifest
     packages = {path.rpartition("/")[0] for path in situation.shipped.destinations}
-    whole = ships_whole(reading.build_files)
+    whole = ships_whole(situation.image_build_files)
     image_tree, image_shipped = situation.image_tree, situation.image_shipped
     absent = presence.absent(image_tree, image_shipped, reading.files, whole, reading.overlay)
     ground = "HEAD" if image_tree is snapshot.tree else "the image commit"
@@ -232,6 +232,10 @@ def details_of(contact: Contact, situation: Situation) -> dict[str, Any]:
         "unmet": companions.unmet(contact.distribution, contact.interpreter),
         "companions": companions.notes(contact.name, contact.interpreter, contact.identity, manifest),
         "notes": [
+            *(
+                f"acknowledged ({item.risk}): {', '.join(path or 'the run' for path in item.paths)}"
+                for item in situation.acknowledged
+            ),
             *(f"--acknowledge {risk}: nothing of that class was met" for risk in situation.unneeded),
             *(
                 f"{item.name} {item.value}: is no full id, and proves nothing"

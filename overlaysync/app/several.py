@@ -17,7 +17,7 @@ from overlaysync.app.report import failure_of, target_of
 from overlaysync.app.timing import Stages
 from overlaysync.app.together import Agree, Together, unasked
 from overlaysync.core.several import as_one
-from overlaysync.errors import AgentBugError, LockedError, OverlaysyncError, UsageError
+from overlaysync.errors import AgentBugError, AnotherTargetError, LockedError, OverlaysyncError, UsageError
 from overlaysync.model.ahead import Ahead
 from overlaysync.model.result import Result, ResultTarget
 from overlaysync.worktree.worktree import Worktree
@@ -176,8 +176,10 @@ def _use(reached: Reached, *, command: str, use: Use, together: Together) -> Res
         if not isinstance(error, OverlaysyncError) or isinstance(error, AgentBugError):
             together.give_up(reached.name)
             raise
+        if isinstance(error, AnotherTargetError):
+            error.also("; this one is as it was")
         if isinstance(error, LockedError):
-            error.also("; or in another target of this command that shares it, as a volume does")
+            error.also("; or another target of this command shares it, as by a volume: then name one of them")
         recovered = found.session.recovered
         result = failure_of(command, error, target_of(found), {"recovered": recovered})
     if result.outcome in ("refused", "failed"):

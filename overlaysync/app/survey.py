@@ -10,7 +10,7 @@ from msgspec import Struct
 from overlaysync.app import package_paths
 from overlaysync.app.contact import Contact
 from overlaysync.app.options import Options, Stage
-from overlaysync.app.reading import Reading, WorktreeReading, not_built, originals, read
+from overlaysync.app.reading import Reading, WorktreeReading, build_files_of, not_built, originals, read
 from overlaysync.core import companions, drift, editable, extensions, modules, provenance, workload
 from overlaysync.core.acknowledging import acknowledge, remembered, unique, unneeded
 from overlaysync.core.backends import excluded, selected, ships_whole
@@ -41,14 +41,15 @@ class Situation(Struct, frozen=True):
 
     ``files``: every destination of the plan as it is now. ``problems``: what stands in the way;
     ``acknowledged``: what would, had it not been accepted; ``unneeded``: risks that were accepted, and that
-    nothing had. ``pointers``: installed Git LFS pointer texts. ``shipped``: of HEAD; ``image_tree``,
-    ``image_shipped``: the commit's that is compared with what is installed, HEAD's where no other is known.
+    nothing had. ``pointers``: installed Git LFS pointer texts. ``shipped``: of HEAD; what begins with
+    ``image_`` is of the commit that is compared with what is installed, HEAD where no other is known.
     """
 
     reading: Reading
     shipped: Shipped
     image_tree: Mapping[RepoPath, TreeEntry]
     image_shipped: Shipped
+    image_build_files: Mapping[str, bytes]
     selection: Selection
     baseline: Baseline
     plan: Plan
@@ -74,12 +75,13 @@ def survey(
     stage("proving the baseline")
     shipped = _prove(reading, reading.snapshot.tree, contact)
     selection = _select(reading, shipped, contact)
-    pointed = worktree.pointed(drift.possible_pointers(reading.snapshot.tree, shipped, reading.files))
-    image_tree, image_shipped = reading.image_tree, shipped
+    image_tree, image_shipped, image_build_files = reading.image_tree, shipped, reading.build_files
     if image_tree is None:
         image_tree = reading.snapshot.tree
     elif image_tree is not reading.snapshot.tree:
         image_shipped = _prove(reading, image_tree, contact)
+        image_build_files = build_files_of(image_tree, worktree)
+    pointed = worktree.pointed(drift.possible_pointers(image_tree, image_shipped, reading.files))
     baseline = _baseline(reading, image_tree, image_shipped, contact, pointed)
     identity_problems = _judge_identity(contact, reading, baseline)
     installation = modules.judge_installation(
@@ -115,6 +117,7 @@ def survey(
         shipped=shipped,
         image_tree=image_tree,
         image_shipped=image_shipped,
+        image_build_files=image_build_files,
         selection=selection,
         baseline=baseline,
         plan=plan,

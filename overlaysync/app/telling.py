@@ -23,12 +23,15 @@ from overlaysync.errors import (
     WorktreeChangedError,
 )
 from overlaysync.model.moment import Event, Moment
+from overlaysync.model.problem_kinds import PROBLEM_KINDS
 from overlaysync.model.result import Result, ResultOperation, ResultProblem
 
 WORKLOAD = frozenset({"workload", "workload-unknown"})
 UNSTABLE, UNSTABLE_SECONDS = {"unstable-file"}, 5.0
 """A file that is written to for so long is told."""
 HELD_SECONDS = 0.05
+REFUSED_SECONDS, OF_TARGETS_FILES = 15.0, 5
+"""No event tells what somebody mends in the target by hand; problems of this exit code are of that kind."""
 NAMED = 3
 
 AFTER_ERROR: tuple[tuple[type[OverlaysyncError], Event, float | None], ...] = (
@@ -126,7 +129,8 @@ class Teller:
         another = bool(self._proven and held and held != self._proven)
         holds = CHANGED if another or codes & NOT_AS_PROVEN else None
         told = self.say(event, message, next_step=first.next_step, result=result, in_target=holds)
-        return Outcome(told=told, again=0.5 if waits else None)
+        in_target = any(PROBLEM_KINDS[code].exit_code == OF_TARGETS_FILES for code in codes)
+        return Outcome(told=told, again=0.5 if waits else REFUSED_SECONDS if in_target else None)
 
     def error(self, error: OverlaysyncError, in_target: str | None = None) -> Outcome:
         """Tells what ended a look. ``in_target``: of the target, where the error does not say more."""

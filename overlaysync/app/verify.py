@@ -73,12 +73,22 @@ def _verify(run: Run) -> Result:
             "imports": imports,
             "workload_ignored": ignored,
             "notes": [
+                *_from_elsewhere(run.options, manifest),
                 *presence.copies(inventory.files, overlay.values()),
                 *(_of_processes(running, inventory.changed_at) if overlay else ()),
             ],
             "hooks": list(target.interpreter.hooks),
         },
     )
+
+
+def _from_elsewhere(options: Options, manifest: Manifest | None) -> list[str]:
+    """Whose overlay it is, where another worktree pushed it: it is as recorded, and not what is here."""
+    here = str(find_root(options.worktree).resolve())
+    there = None if manifest is None else (manifest.repository.ported or manifest.repository).root
+    if manifest is None or there == here:
+        return []
+    return [f"the overlay was pushed from another worktree, {there}, at {manifest.time}"]
 
 
 def _of_processes(running: workload.Workload, changed_at: float) -> list[str]:

@@ -59,7 +59,8 @@ def show_difference(details: dict[str, Any], terminal: Terminal) -> None:
         terminal.line(clean(f"{fact['name']}: {before} → {after}"))
     for sign, name in (("+", "added"), ("-", "removed")):
         for item in difference[name]:
-            terminal.line(f"{sign} {clean(item['destination'])}")
+            gone = " (the file is removed there)" if item["installed_sha256"] is None else ""
+            terminal.line(f"{sign} {clean(item['destination'])}{gone}")
     for pair in difference["changed"]:
         before, after = (_content(pair[side]["installed_sha256"]) for side in ("before", "after"))
         terminal.line(f"~ {clean(pair['after']['destination'])}: {before} → {after}")

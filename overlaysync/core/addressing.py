@@ -31,7 +31,8 @@ _ALONE = r"(?<![\w/.'-])"
 """Before a word that is not a part of a path."""
 _OURS = rf"{_ALONE}overlaysync (?P<name>{'|'.join(COMMANDS)})\b(?! --(?:{_NAMED}))(?P<port> --port\b)?"
 """One that names none of that yet."""
-_GITS = rf"{_ALONE}git (?P<name>add|checkout|commit|fetch|mv|rebase|reset|rm|stash|status|submodule|switch)\b"
+_OF_GIT = "add|checkout|commit|fetch|merge-base|mv|rebase|reset|rm|stash|status|submodule|switch"
+_GITS = rf"{_ALONE}git (?P<name>{_OF_GIT})\b"
 
 
 class Addressee(Struct, frozen=True):

@@ -54,7 +54,7 @@ def judge_present(resolution: Resolution, expected: str, path: str) -> Problem |
         return problem
     if resolution.error is not None:
         message = f"{resolution.module} cannot be read by the import system: {resolution.error}"
-        return Problem("not-importable", message, "look at the file in the target", path)
+        return Problem("not-importable", message, "correct the file, or look at it in the target", path)
     if resolution.runs_source is False:
         message = f"{resolution.module} would run bytecode that is not compiled from {expected}"
         return Problem("shadowed", message, "remove the bytecode that the interpreter accepts for it", path)

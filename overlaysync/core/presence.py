@@ -1,4 +1,4 @@
-"""What only HEAD has, what only the target has, and what the target has more than once."""
+"""What only a commit has, what only the target has, and what the target has more than once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def absent(
     whole: Whole,
     overlay: Mapping[InstalledPath, Placement],
 ) -> Absent:
-    """Compares HEAD with what is installed. What an overlay put there, or took away, is not of the image.
+    """Compares the image's commit with what is installed, but for what an overlay put there, or took away.
 
     A file is expected where RECORD lists it, where the backend ships all of its kind, or where all others of
     its kind are installed, beside it or in the package.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Sequence
@@ -261,7 +262,14 @@ class DockerTransport:
         if any(text in lowered for text in UNREACHABLE):
             return TargetError(
                 f"the {self.program} engine does not answer: {stderr.strip().splitlines()[0]}",
-                f"start it, or look at: {self.program} version",
+                self._way_to_engine(lowered),
                 code="no-engine",
             )
         return None
+
+    def _way_to_engine(self, complaint: str) -> str:
+        if "permission denied" in complaint:
+            return f"run as a user who may use it (on Linux: of the group {self.program})"
+        host = os.environ.get("DOCKER_HOST")
+        named = f"; DOCKER_HOST names {host}" if host else ""
+        return f"start it, or look at: {self.program} version{named}"

@@ -70,7 +70,7 @@ def test_another_content_is_stopped_with_the_list_and_the_next_step(hooked: Loca
     pushed = Pushed(hooked.project, "origin", "feature")
     assert not pushed.went
     said = " ".join(pushed.said.split())
-    again = f"overlaysync push --container {hooked.target} {' '.join(hooked.options)} --port"
+    again = f"{hooked.typed('push', *hooked.options)} --port"
     for words in ("differs-from-run", ENGINE, "never-ran", NORM, again, "--no-verify"):
         assert words in said, words
     assert not Path(hooked.project.git("remote", "get-url", "origin"), "refs/heads/feature").exists()
@@ -240,7 +240,7 @@ def test_of_two_overlays_that_differ_the_older_one_can_be_taken_away(
     pushed = Pushed(hooked.project, "origin", "feature")
     said = " ".join(pushed.said.split())
     assert (pushed.went, said.count("differs-from-run")) == (False, 1), said
-    away = f"overlaysync revert --container {hooked.target}"
+    away = hooked.typed("revert")
     assert f"if nothing is to run in {hooked.target} any more: {away}; else commit what ran" in said
     assert hooked.ask("revert")["outcome"] == "applied"
     pushed = Pushed(hooked.project, "origin", "feature")
@@ -304,7 +304,7 @@ def test_a_target_that_has_it_no_more(hooked: LocalScenario) -> None:
     place.write_text("somebody else's\n")
     pushed = Pushed(hooked.project, "origin", "feature")
     assert (pushed.went, "overlay-gone" in pushed.said, ENGINE in pushed.said) == (False, True, True)
-    assert "to have it there again: overlaysync push --container" in " ".join(pushed.said.split())
+    assert f"to have it there again: {hooked.typed('push')}" in " ".join(pushed.said.split())
     place.write_bytes(content)
     hooked.environment.prefix.rename(hooked.environment.prefix.with_name("away"))
     pushed = Pushed(hooked.project, "origin", "feature")  # it does not answer: the record is compared

@@ -222,7 +222,7 @@ def test_a_conflict_is_told_by_file_and_nothing_stays(local: LocalScenario) -> N
     answer = port(local)
     assert (answer["outcome"], answer["exit_code"], codes(answer)) == ("refused", 4, ["port-conflict"])
     assert [problem["path"] for problem in answer["problems"]] == [ENGINE]
-    assert "git rebase" in answer["problems"][0]["next_step"]
+    assert f"git -C {local.project.path} rebase" in answer["problems"][0]["next_step"]
     assert not linked_exists(answer)
     local.edit_generation(5)
     assert port(local)["outcome"] == "applied"

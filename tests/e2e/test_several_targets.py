@@ -209,6 +209,38 @@ def test_what_changes_while_the_others_record_is_seen(shared: Pair) -> None:
     leads_on(shared, before)
 
 
+def test_what_changes_while_another_is_proven_again_is_not_recorded(shared: Pair) -> None:
+    """Both are proven again, since one was slow; and the other one is slow at that."""
+    before, engine = shared.files(), shared.second.environment.site_packages / "sample_pkg/engine.py"
+    count = "globals().update(times=globals().get('times', 0) + 1)"
+    edit = f"(time.sleep(6), open({str(engine)!r}, 'ab').write(b'GENERATION = 77'))"
+    slow = f"({count}, {edit} if times == 3 else None, frame(reply))[2]"  # two proofs ask three times
+    late = "(time.sleep(4), frame(reply))[1]"
+    with relayed(shared.second, "write_record", late), relayed(shared.first, "read_back", slow):
+        answer = shared.ask("push")
+    assert (answer["exit_code"], outcomes(answer)[1]) == (8, "failed")
+    assert "engine.py" in answer["targets"][1]["problems"][0]["message"]
+    assert recorded(shared.second) is None
+    engine.unlink()
+    shared.ask("push")
+    assert shared.says() == ["generation 2: 1.0"] * 2
+    shared.ask("revert")
+    assert shared.files() == before
+
+
+def test_an_interrupt_names_the_targets_to_look_at(shared: Pair, tmp_path: Path) -> None:
+    before, reached = shared.files(), tmp_path / "reached"
+    with relayed(shared.second, "open", f"hold({str(reached)!r})"):
+        process = begun(shared)
+        wait_for(reached, process)
+        process.send_signal(signal.SIGINT)
+        [problem] = check_answer(ended(process))["problems"]
+    assert problem["next_step"].startswith("see where things stand: overlaysync -C ")
+    for work in shared.both():
+        assert f" --container {work.target}" in problem["next_step"]
+    leads_on(shared, before)
+
+
 def test_a_record_that_is_lost_is_told_of_its_target_alone(shared: Pair) -> None:
     """The last step of each is its own: what the others have recorded stands, and is said to stand."""
     before = shared.files()
@@ -291,7 +323,7 @@ def test_a_lock_may_be_that_of_another_target_of_the_same_run(shared: Pair) -> N
     finally:
         os.close(handle)
     assert (answer["exit_code"], codes(answer)) == (9, ["locked"])
-    assert "another target of this command that shares it" in answer["problems"][0]["message"]
+    assert "another target of this command shares it" in answer["problems"][0]["message"]
     assert outcomes(shared.ask("push")) == ["applied", "applied"]
     shared.ask("revert")
 
