@@ -219,6 +219,8 @@ def _undo(transaction: Transaction, step: Step) -> None:
         elif step.before is None and _holds(tree, step.path, step.after):
             _drop_bytecode(transaction, step)
             tree.remove(step.path)
+        elif step.before not in (None, step.after) and _holds(tree, step.path, step.after):
+            raise OSError(errno.ENOENT, "what stood there is kept no more")
         for item in bytecode.beside(tree, step.previous):
             transaction.bring_back(item, transaction.area.previous, tree.move)
         bytecode.drop_empty_cache(tree, split(step.path)[0])

@@ -90,13 +90,16 @@ def failure_of(
     command: str, error: OverlaysyncError, target: ResultTarget, details: dict[str, Any] | None = None
 ) -> Result:
     """The result for one of several targets where an error ended the run."""
+    refused = error.exit_code in REFUSALS
+    # it may have been in place, and was taken back
+    told = {"sentence": f"refused: nothing stays written (exit {error.exit_code})"} if refused else {}
     return Result(
         command=command,
-        outcome="refused" if error.exit_code in REFUSALS else "failed",
+        outcome="refused" if refused else "failed",
         exit_code=error.exit_code,
         target=target,
         problems=(ResultProblem(error.code, None, error.message, error.next_step),),
-        details=details or {},
+        details={**told, **(details or {})},
     )
 
 

@@ -44,7 +44,8 @@ def command(
 ) -> int:
     """Push at each settled change, until Ctrl-C.
 
-    One agent stays connected. A refusal is told once, and what it was about arrives when the reason is gone.
+    One agent stays connected. A refusal is told once, and what it was about arrives when the reason is gone;
+    what somebody mends in the target by hand is seen within 15 seconds.
     While a workload runs nothing is written; it is waited for. What another worktree pushes meanwhile, and a
     revert, is told and stays until something changes here. Ctrl-C is its end in good order, with exit code 0;
     in the middle of a push, which is rolled back, it is an interruption as of any other command.

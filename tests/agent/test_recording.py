@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import resource
+import shutil
 
 import pytest
 
-from overlaysync.errors import AgentBugError, ApplyError
+from overlaysync.errors import AgentBugError, ApplyError, UnfinishedError
 from overlaysync.model.target import InstalledPath
 from overlaysync.remote.session import AgentSession
 from tests.agent.conftest import Start
@@ -106,3 +107,16 @@ def test_what_changed_since_it_was_proven_is_not_recorded(
     assert json.loads(record.read_text())["id"] == "before"
     if changed == "of the overlay before":
         assert (site.root / "sample/engine.py").read_text() == original
+
+
+def test_a_roll_back_without_what_stood_there_is_none(session: AgentSession, site: Site) -> None:
+    """Somebody cleared our directory meanwhile: what was replaced or removed cannot come back, and is named."""
+    site.open(session)
+    applied(site, session)
+    shutil.rmtree(site.root / ".overlaysync/sample/transaction/previous")
+    with pytest.raises(UnfinishedError) as unfinished:
+        session.roll_back()
+    told = unfinished.value.message
+    assert "sample/engine.py: the new content stands there (what stood there is kept no more)" in told
+    assert "sample/lonely/only.py: still removed (what stood there is kept no more)" in told
+    assert "sample/fresh/new.py" not in told
