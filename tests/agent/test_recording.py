@@ -110,7 +110,7 @@ def test_what_changed_since_it_was_proven_is_not_recorded(
 
 
 def test_a_roll_back_without_what_stood_there_is_none(session: AgentSession, site: Site) -> None:
-    """Somebody cleared our directory meanwhile: what was replaced or removed cannot come back, and is told."""
+    """Somebody cleared our directory meanwhile: what was replaced or removed is lost, and told."""
     site.open(session)
     applied(site, session)
     shutil.rmtree(site.root / ".overlaysync/sample/transaction/previous")
