@@ -86,11 +86,12 @@ def test_what_differs_is_said(capsys: pytest.CaptureFixture[str]) -> None:
         "before": {"installed_sha256": "a" * 64},
         "after": {"installed_sha256": None, "destination": "c.py"},
     }
-    added, removed = [{"destination": "a.py"}], [{"destination": "b\n.py"}]
+    added = [{"destination": "a.py", "installed_sha256": None}]
+    removed = [{"destination": "b\n.py", "installed_sha256": "b" * 64}]
     show_difference(difference(facts=facts, added=added, removed=removed, changed=[changed]), Terminal())
     assert capsys.readouterr().out.splitlines()[3:] == [
         "branch: none → main",
-        "+ a.py",
+        "+ a.py (the file is removed there)",
         "- b\\n.py",
         "~ c.py: aaaaaaaaaaaa → no file",
     ]

@@ -140,7 +140,10 @@ def test_the_next_step_of_drift_works(local: LocalScenario) -> None:
     assert local.ask("status", "--acknowledge", "drift")["problems"] == []
     answer = local.applied("--acknowledge", "drift,jit")
     assert answer["details"]["acknowledged"] == {"drift": ["sample_pkg/config.py"]}
-    assert answer["details"]["notes"] == ["--acknowledge jit: nothing of that class was met"]
+    assert answer["details"]["notes"] == [
+        "acknowledged (drift): sample_pkg/config.py",
+        "--acknowledge jit: nothing of that class was met",
+    ]
     assert codes(local.ask("verify")) == ["drift"]
 
 

@@ -125,7 +125,7 @@ def test_a_labelled_commit_that_the_clone_lacks(stage: Stage, case: Case) -> Non
         project.git("cat-file", "-e", ABSENT)
     answer = case.trap(refused_for(scenario, "unknown-commit"), "no nearby commit is taken")
     assert ABSENT in answer["problems"][0]["message"]
-    assert answer["problems"][0]["next_step"] == f"git fetch origin {ABSENT}"
+    assert answer["problems"][0]["next_step"] == f"git -C {project.path} fetch origin {ABSENT}"
     status = scenario.ask("status")
     assert (status["exit_code"], codes(status)) == (1, ["unknown-commit"])
     refused_for(scenario, "evidence-conflict", "--image-commit", head)

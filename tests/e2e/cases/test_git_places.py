@@ -140,7 +140,7 @@ def test_a_shallow_clone(local: LocalScenario, case: Case, tmp_path: Path) -> No
     answer = case.trap(local.refused("--image-commit", image_commit), "told: the clone is shallow")
     assert (answer["exit_code"], codes(answer)) == (4, ["unknown-commit"])
     assert "shallow clone" in answer["problems"][0]["message"]
-    assert answer["problems"][0]["next_step"] == "git fetch --unshallow"
+    assert answer["problems"][0]["next_step"] == f"git -C {clone} fetch --unshallow"
 
     shallow.git("fetch", "--quiet", "--unshallow")
     answer = local.refused("--image-commit", image_commit)
