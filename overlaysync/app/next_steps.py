@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from overlaysync.app.calling import find_root
 from overlaysync.app.options import Options
-from overlaysync.core.addressing import Addressee
 from overlaysync.errors import InterruptedRunError, OverlaysyncError
+
+if TYPE_CHECKING:
+    from overlaysync.core.addressing import Addressee
 
 
 def addressee(options: Sequence[Options]) -> Addressee:
     """``options``: of the command, for each target; none for one that has neither target nor worktree."""
+    from overlaysync.core.addressing import Addressee  # a run that is well names no next step
+
     if not options:
         return Addressee()
     first = options[0]

@@ -36,20 +36,25 @@ from overlaysync.model.worktree import ObjectId, RepoPath, Sha256, Snapshot, Tre
 from overlaysync.worktree.worktree import Worktree
 
 
+class Image(Struct, frozen=True):
+    """Of the commit that is compared with what is installed: the image's; HEAD where no other is known."""
+
+    tree: Mapping[RepoPath, TreeEntry]
+    shipped: Shipped
+    build_files: Mapping[str, bytes]
+
+
 class Situation(Struct, frozen=True):
     """What was read, and what was decided from it.
 
     ``files``: every destination of the plan as it is now. ``problems``: what stands in the way;
     ``acknowledged``: what would, had it not been accepted; ``unneeded``: risks that were accepted, and that
-    nothing had. ``pointers``: installed Git LFS pointer texts. ``shipped``: of HEAD; what begins with
-    ``image_`` is of the commit that is compared with what is installed, HEAD where no other is known.
+    nothing had. ``pointers``: installed Git LFS pointer texts. ``shipped``: of HEAD.
     """
 
     reading: Reading
     shipped: Shipped
-    image_tree: Mapping[RepoPath, TreeEntry]
-    image_shipped: Shipped
-    image_build_files: Mapping[str, bytes]
+    image: Image
     selection: Selection
     baseline: Baseline
     plan: Plan
@@ -75,14 +80,9 @@ def survey(
     stage("proving the baseline")
     shipped = _prove(reading, reading.snapshot.tree, contact)
     selection = _select(reading, shipped, contact)
-    image_tree, image_shipped, image_build_files = reading.image_tree, shipped, reading.build_files
-    if image_tree is None:
-        image_tree = reading.snapshot.tree
-    elif image_tree is not reading.snapshot.tree:
-        image_shipped = _prove(reading, image_tree, contact)
-        image_build_files = build_files_of(image_tree, worktree)
-    pointed = worktree.pointed(drift.possible_pointers(image_tree, image_shipped, reading.files))
-    baseline = _baseline(reading, image_tree, image_shipped, contact, pointed)
+    image = _image(reading, shipped, contact, worktree)
+    pointed = worktree.pointed(drift.possible_pointers(image.tree, image.shipped, reading.files))
+    baseline = _baseline(reading, image, contact, pointed)
     identity_problems = _judge_identity(contact, reading, baseline)
     installation = modules.judge_installation(
         contact.interpreter, contact.distribution, contact.name, reading.overlay
@@ -115,9 +115,7 @@ def survey(
     return Situation(
         reading=reading,
         shipped=shipped,
-        image_tree=image_tree,
-        image_shipped=image_shipped,
-        image_build_files=image_build_files,
+        image=image,
         selection=selection,
         baseline=baseline,
         plan=plan,
@@ -127,6 +125,13 @@ def survey(
         unneeded=unneeded(options.acknowledged, acknowledged, standing) if judged else (),
         pointers=drift.installed_pointers(reading.files, pointed),
     )
+
+
+def _image(reading: Reading, shipped: Shipped, contact: Contact, worktree: Worktree) -> Image:
+    tree = reading.image_tree
+    if tree is None or tree is reading.snapshot.tree:
+        return Image(reading.snapshot.tree, shipped, reading.build_files)
+    return Image(tree, _prove(reading, tree, contact), build_files_of(tree, worktree))
 
 
 def _prove(reading: Reading, tree: Mapping[RepoPath, TreeEntry], contact: Contact) -> Shipped:
@@ -158,11 +163,7 @@ def _present(snapshot: Snapshot) -> set[str]:
 
 
 def _baseline(
-    reading: Reading,
-    tree: Mapping[RepoPath, TreeEntry],
-    shipped: Shipped,
-    contact: Contact,
-    pointed: Mapping[ObjectId, Sha256],
+    reading: Reading, image: Image, contact: Contact, pointed: Mapping[ObjectId, Sha256]
 ) -> Baseline:
     """Evidence and counts. Where another commit than HEAD is named, its files are what is counted."""
     return Baseline(
@@ -170,7 +171,7 @@ def _baseline(
         image_commit=image_commit(reading.evidence),
         evidence=reading.evidence,
         content=drift.compare(
-            tree, shipped, reading.files, reading.overlay, contact.package.generated, pointed
+            image.tree, image.shipped, reading.files, reading.overlay, contact.package.generated, pointed
         ),
     )
 

@@ -18,6 +18,7 @@ from overlaysync.app.store import store, usual_place
 from overlaysync.app.timing import Stages
 from overlaysync.core import companions, drift, extensions, modules, presence, provenance, workload
 from overlaysync.core.counting import counted
+from overlaysync.core.origin import root_of
 from overlaysync.core.putting_back import Originals
 from overlaysync.model.manifest import Manifest
 from overlaysync.model.problem import Problem
@@ -84,10 +85,9 @@ def _verify(run: Run) -> Result:
 
 def _from_elsewhere(options: Options, manifest: Manifest | None) -> list[str]:
     """Whose overlay it is, where another worktree pushed it: it is as recorded, and not what is here."""
-    here = str(find_root(options.worktree).resolve())
-    there = None if manifest is None else (manifest.repository.ported or manifest.repository).root
-    if manifest is None or there == here:
+    if manifest is None or root_of(manifest.repository) == str(find_root(options.worktree).resolve()):
         return []
+    there = root_of(manifest.repository)
     return [f"the overlay was pushed from another worktree, {there}, at {manifest.time}"]
 
 

@@ -13,12 +13,12 @@ def other_origin(manifest: Manifest, repository: Repository) -> str | None:
     """
     theirs = manifest.repository
     elsewhere = theirs.machine is not None and theirs.machine != repository.machine
-    if _root(theirs) == _root(repository) and not elsewhere:
+    if root_of(theirs) == root_of(repository) and not elsewhere:
         return None
-    place = f"{theirs.machine}:{_root(theirs)}" if elsewhere else _root(theirs)
+    place = f"{theirs.machine}:{root_of(theirs)}" if elsewhere else root_of(theirs)
     return f"{place} ({theirs.branch})" if theirs.branch else place
 
 
-def _root(repository: Repository) -> str:
+def root_of(repository: Repository) -> str:
     """Where people edit: of a carried state, the development's worktree."""
     return repository.root if repository.ported is None else repository.ported.root
